@@ -116,7 +116,7 @@ reference: $(READY) ## Renew the parts of the docs that are generated from the c
 	python docs/generate.py
 
 bench: up ## Measure landings against a bare Spark job, compactions against Iceberg's own, derivations against all anew, upserts against MERGE; then commands, the sensor, and how late Snowflake's view is.
-	missed=0; for part in bench upkeep derive upserts commands sensor drift to_snowflake; do PYTHONPATH=tests python tests/bench/$$part.py || missed=1; done; exit $$missed
+	missed=0; for part in bench upkeep derive upserts commands sensor drift to_snowflake statements; do PYTHONPATH=tests python tests/bench/$$part.py || missed=1; done; exit $$missed
 
 peers: up ## Land the same records by Spark's Structured Streaming, Kafka Connect's sink and a loop with PyIceberg, beside Frazil.
 	PYTHONPATH=tests python tests/bench/peers.py --page docs/peers.md

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from frazil.connections import Connections
@@ -14,6 +15,9 @@ from frazil.publishing.glue_answers import entries_of, glue_errors
 from frazil.publishing.pointer import metadata_shown
 from frazil.publishing.snowflake.connection import connection_errors, statement_errors
 from frazil.publishing.snowflake.governance.grants import RoleRights, rights_of
+from frazil.publishing.snowflake.governance.protection import Protected
+from frazil.publishing.snowflake.governance.tags import tags_on_each
+from frazil.publishing.snowflake.looks import Look, asked, counted, listed_columns, listed_comments
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 
 _FEW = 5
-"""Entries of one database that are asked for one by one."""
+"""Entries of one database, or tables of Snowflake, that are asked for one by one."""
 
 Seen: TypeAlias = Shown | FrazilError | None
 """What a target shows, why it does not tell, or None where it does not know the table."""
@@ -68,6 +72,17 @@ def read_all(
     for database, own in of_glue.items():
         seen |= _of_database(database, own, connections, tags=tags)
     return {**seen, **_in_one_session(of_snowflake, connections, counts=counts)}
+
+
+def snowflake_before(specs: Iterable[AnyTable], connections: Connections) -> Mapping[AssetPath, Seen]:
+    """What Snowflake shows of many tables that are to be published; nothing of few, where that costs more."""
+    targets = [
+        target
+        for spec in specs
+        for target in targets_of(spec, connections.settings)
+        if isinstance(target, Snowflake)
+    ]
+    return _in_one_session(targets, connections, counts=False) if len(targets) > _FEW else {}
 
 
 def resting(
@@ -164,21 +179,59 @@ def _in_one_session(
     if not targets:
         return {}
     try:
-        with connections.snowflake() as connection:
-            rights = _role_rights(connection, connections.settings)
-            return _each(targets, lambda target: target.read_by(connection, counts=counts, rights=rights))
+        settings = connections.settings
+        with (
+            connection_errors(settings),
+            connections.snowflake() as connection,
+            statement_errors("Snowflake"),
+        ):
+            return _shown_together(targets, connection, settings, counts=counts)
     except Exception as e:  # noqa: BLE001 - it is what each of them shows
         return {target.path: explain(e) for target in targets}
+
+
+def _shown_together(
+    targets: Sequence[Snowflake], connection: SnowflakeConnection, settings: Settings, *, counts: bool
+) -> dict[AssetPath, Seen]:
+    """What Snowflake shows of each table, by statements for a hundred of them."""
+    rights = _role_rights(connection, settings)
+    look = _look_at(targets, connection, counts=counts)
+    wanted = {
+        target.path: target.protection.tags_on(name for name, _ in look.columns.get(target.table, ()))
+        for target in targets
+        if target.protection.labels and target.table in look.locations
+    }
+    tags = asked(partial(tags_on_each, connection), list(wanted.values()))
+
+    def shown(target: Snowflake) -> Seen:
+        values = tags.get(wanted[target.path], {}) if target.path in wanted else {}
+        if isinstance(values, FrazilError):
+            return values
+        with connection_errors(settings), statement_errors(str(target.table)):
+            there = target.table in look.locations
+            protected = target.protection.read(connection, values) if there else Protected()
+        return target.shown_by(look, protected, rights=rights)
+
+    return _each(targets, shown)
+
+
+def _look_at(targets: Sequence[Snowflake], connection: SnowflakeConnection, *, counts: bool) -> Look:
+    listed = listed_columns(connection, (r for target in targets for r in (target.table, *target.views)))
+    tables = [target.table for target in targets if target.maker or target.table in listed]
+    locations = targets[0].locations(connection, tables)
+    commented = [v for target in targets if target.comment for v in target.views if v in listed]
+    comments, there = listed_comments(connection, commented), list(locations)
+    return Look(listed, comments, locations, counted(connection, there) if counts else {})
 
 
 def _role_rights(connection: SnowflakeConnection, settings: Settings) -> RoleRights:
     """What the role that should read holds, in one statement for all tables."""
     role = settings.snowflake.role
-    with connection_errors(settings), statement_errors(f"role {role}"):
+    with statement_errors(f"role {role}"):
         return rights_of(connection, role)
 
 
-def _each(targets: Sequence[Any], read: Callable[[Any], Shown | None]) -> dict[AssetPath, Seen]:
+def _each(targets: Sequence[Any], read: Callable[[Any], Seen]) -> dict[AssetPath, Seen]:
     seen: dict[AssetPath, Seen] = {}
     for target in targets:
         try:

@@ -49,8 +49,8 @@ class Shown:
     columns: tuple[Column, ...] | None = None
     # What it tells people of the table; None where it has no room for that, or nobody asked.
     labels: Labels | None = None
-    # Rights that those lack who should read it there, as people say them.
-    lacks: tuple[str, ...] = ()
+    # Rights that those lack who should read it there, as people say them; None where nobody knows.
+    lacks: tuple[str, ...] | None = ()
     # Columns that are masked otherwise than they should be, one sentence each.
     unmasked: tuple[str, ...] = ()
     account: str = ""  # of the cloud that the target is in, where its answer names it

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from frazil.connections import Connections
 from frazil.publishing.glue import Glue
@@ -10,6 +11,7 @@ from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.views.target import Views
 from frazil.settings.profile import Settings
+from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 
 TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Snowflake, Views)}
@@ -19,8 +21,19 @@ TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Sno
 OnFailure = Callable[[Target, Exception], None]
 
 
-def show_all(spec: AnyTable, connections: Connections, on_failure: OnFailure) -> list[Shown]:
+def show_all(
+    spec: AnyTable,
+    connections: Connections,
+    on_failure: OnFailure,
+    seen: Mapping[AssetPath, Shown | Exception | None] = MappingProxyType({}),
+) -> list[Shown]:
     """Brings a table's targets in step, one after the other.
+
+    Args:
+        spec: The table.
+        connections: To where it is.
+        on_failure: Is called before the first failure is raised.
+        seen: What targets show, by their assets, where somebody looked at many tables just now.
 
     Raises:
         Exception: What the first of them raised that failed, after `on_failure` was called; none follows it.
@@ -28,11 +41,17 @@ def show_all(spec: AnyTable, connections: Connections, on_failure: OnFailure) ->
     shown: list[Shown] = []
     for target in targets_of(spec, connections.settings):
         try:
-            shown.append(target.sync(connections))
+            shown.append(_brought(target, connections, seen.get(target.path)))
         except Exception as e:
             on_failure(target, e)
             raise
     return shown
+
+
+def _brought(target: Target, connections: Connections, seen: Shown | Exception | None) -> Shown:
+    if isinstance(target, Snowflake) and isinstance(seen, Shown):
+        return target.sync(connections, seen)
+    return target.sync(connections)
 
 
 def targets_of(spec: AnyTable, settings: Settings) -> tuple[Target, ...]:

@@ -31,6 +31,7 @@ from frazil_local.snowflake.language.parsing import parse_name, parse_statement
 from frazil_local.snowflake.language.statements import (
     Alter,
     Call,
+    Calls,
     Create,
     Describe,
     Drop,
@@ -51,6 +52,7 @@ from frazil_local.snowflake.relations import deed_of
 from frazil_local.snowflake.rights.session import Session
 from frazil_local.snowflake.rights.users import checked_user, described_user, may_take
 
+_OF_TABLES = (Refresh, Call, Calls, DropDatabase, SetTags, GetTags, SetPolicy)
 _DONE = message("Statement executed successfully.")
 _NOTHING_DROPPED = message("Drop statement executed successfully.")
 _CHECKS = {
@@ -112,7 +114,7 @@ class Account:
 
     def execute(self, statement: Statement, session: Session) -> Result | None:
         """The statement's result, or None if fakesnow must do it after all; refuses what Snowflake would."""
-        of_table = isinstance(statement, Refresh | Call | DropDatabase | SetTags | GetTags | SetPolicy)
+        of_table = isinstance(statement, _OF_TABLES)
         of_table = of_table or getattr(statement, "kind", None) in ("ICEBERG TABLE", "LINKED DATABASE")
         with self._one_at_a_time:
             return self._of_table(statement, session) if of_table else self._of_object(statement, session)
@@ -135,7 +137,7 @@ class Account:
                 return self._describe_table(statement, session)
             case Show():
                 return listed(statement, self._listable(self._tables.all(), session))
-            case Call():
+            case Call() | Calls():
                 return self._call(statement, session)
         return None
 
@@ -219,17 +221,22 @@ class Account:
             return None
         return self._tables.described(full)
 
-    def _call(self, statement: Call, session: Session) -> Result:
+    def _call(self, statement: Call | Calls, session: Session) -> Result:
+        calls = statement if isinstance(statement, Calls) else Calls((statement,))
+        values = {call.column: self._called(call, session) for call in calls.calls}
+        if calls.counted:
+            values["COUNT(*)"] = str(self._tables.count(session.full(calls.counted)))
+        return Result(tuple(values), (tuple(values.values()),))
+
+    def _called(self, statement: Call, session: Session) -> str:
         name = parse_name(statement.argument)
         if statement.function == "SYSTEM$VERIFY_EXTERNAL_VOLUME":
-            answer = verified_volume(self._access, self._objects.get("EXTERNAL VOLUME", name))
-        elif statement.function == "SYSTEM$VERIFY_CATALOG_INTEGRATION":
-            answer = verified_integration(self._access, self._objects.get("CATALOG INTEGRATION", name))
-        elif statement.function == "SYSTEM$CATALOG_LINK_STATUS":
-            answer = self._linked.status(name)
-        else:
-            answer = table_information(self._tables.get(session.full(name)))
-        return Result((statement.column,), ((answer,),))
+            return verified_volume(self._access, self._objects.get("EXTERNAL VOLUME", name))
+        if statement.function == "SYSTEM$VERIFY_CATALOG_INTEGRATION":
+            return verified_integration(self._access, self._objects.get("CATALOG INTEGRATION", name))
+        if statement.function == "SYSTEM$CATALOG_LINK_STATUS":
+            return self._linked.status(name)
+        return table_information(self._tables.get(session.full(name)))
 
     def _create(self, statement: Create) -> Result:
         kind, name = statement.kind, statement.name

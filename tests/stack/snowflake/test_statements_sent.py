@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from pyiceberg.types import LongType
 
 from frazil.checks.drift import find_drift
+from frazil.cli.selection import Selection
+from frazil.cli.work.land import sync_each
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import MissingError
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.spec.topic import TableSpec
-from kit.readers.trades import make_trades
+from kit.readers.trades import Trades, make_trades
 from kit.stack.standin import statement_of
 from kit.wires.wire import Wire
 
 INFORMATION, COUNT, GRANTS = "SYSTEM$GET_ICEBERG_TABLE_INFORMATION", "COUNT(*)", "SHOW GRANTS TO ROLE"
-COLUMNS, COMMENTS, TAGS, DESCRIBE = "WHERE FALSE", "INFORMATION_SCHEMA", "SYSTEM$GET_TAG", "DESCRIBE TABLE"
-WORDS = (INFORMATION, COUNT, GRANTS, COLUMNS, COMMENTS, TAGS, DESCRIBE)
+COLUMNS, COMMENTS, TAGS, DESCRIBE = "WHERE FALSE", "SCHEMA.TABLES", "SYSTEM$GET_TAG", "DESCRIBE TABLE"
+LISTED, REFRESH = "INFORMATION_SCHEMA.COLUMNS", "REFRESH"
+WORDS = (INFORMATION, COUNT, GRANTS, COLUMNS, COMMENTS, TAGS, DESCRIBE, LISTED, REFRESH)
 
 
 def sent(wire: Wire) -> list[str]:
@@ -77,8 +81,66 @@ def test_tables_at_rest_take_few_statements_and_a_look_at_many_one_session(
     assert of_bare == [INFORMATION, COLUMNS, COLUMNS, COUNT]
     assert of_full == [INFORMATION, DESCRIBE, TAGS, COLUMNS, COLUMNS, COMMENTS, GRANTS, COUNT]
     assert [each.state for each in drifts] == ["in step", "in step"]
-    assert looked == [GRANTS, INFORMATION, COLUMNS, INFORMATION, COLUMNS, COMMENTS, DESCRIBE, TAGS]
+    assert looked == [GRANTS, LISTED, INFORMATION, COMMENTS, TAGS, DESCRIBE]
     assert sessions == 1
+
+
+def test_many_tables_are_looked_at_by_statements_for_all_of_them_and_those_at_rest_get_none(
+    wire_and_clients: tuple[Wire, Connections], connections: Connections, fresh_name: str
+) -> None:
+    wire, clients = wire_and_clients
+    made = [make_trades(connections, f"{fresh_name}_{number}") for number in range(7)]
+    specs = [_spec_of(each) for each in made]
+    selection = Selection(tuple(specs), clients)
+    first = sync_each(selection)
+    with made[0].table.update_schema() as change:
+        change.add_column("price", LongType())
+    made[1].append("ZWZZT")
+    for each in made[:2]:
+        each.show()
+
+    wire.asked.clear()
+    second = sync_each(selection)
+    of_two = sent(wire)
+    third = sync_each(selection)
+    sessions, of_none = logins(wire), sent(wire)
+    drifts = [each for each in find_drift(specs, clients, counts=True) if each.target == "snowflake"]
+    looked = sent(wire)
+
+    assert [first.failed, second.failed, third.failed] == [{}, {}, {}]
+    assert of_none == [LISTED, INFORMATION]
+    assert sessions == 1
+    full = [INFORMATION, REFRESH, COLUMNS, COLUMNS, "CREATE OR REPLACE VIEW", INFORMATION, COUNT]
+    assert [each.partition(' "')[0] for each in of_two] == [LISTED, INFORMATION, *full, REFRESH, INFORMATION]
+    changed = {name: s[-1] for name, s in second.done.items() if s[-1].changed}
+    assert [each.rows for each in changed.values()] == [1, 2]
+    assert all(each.metadata_location for each in changed.values())
+    assert looked == [LISTED, INFORMATION, COUNT]
+    assert [(each.state, each.rows_shown) for each in drifts] == [("in step", 1 + (n == 1)) for n in range(7)]
+
+
+def test_where_snowflake_refuses_one_statement_for_many_each_table_is_asked_by_itself(
+    wire_and_clients: tuple[Wire, Connections], connections: Connections, fresh_name: str
+) -> None:
+    """As of a table that was made and that somebody else owns."""
+    _, clients = wire_and_clients
+    fine, gone = (make_trades(connections, f"{fresh_name}_{end}") for end in ("fine", "gone"))
+    for each in (fine, gone):
+        Snowflake(_spec_of(each), clients.settings).sync(clients)
+    with open_snowflake(clients.settings) as connection:
+        name = gone.names.table
+        rows(connection, f"drop iceberg table frazil.{name.namespace}.{name.table}")
+        rows(connection, f"create table frazil.{name.namespace}.{name.table} (a int)")
+
+    drifts = find_drift([_spec_of(fine), _spec_of(gone)], clients)
+
+    shown = [each.shown_metadata for each in drifts if each.target == "snowflake"]
+    assert shown == [fine.table.metadata_location, ""]
+
+
+def _spec_of(trades: Trades) -> TableSpec:
+    name = trades.names.table
+    return TableSpec(topic="any", namespace=name.namespace, table=name.table)
 
 
 def test_tables_that_are_shown_one_after_the_other_share_a_login_until_one_fails(

@@ -15,7 +15,7 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import OnStep, R, Results, S, each, each_as_it_ends, run_id, tell_failure
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
-from frazil.errors import DifferentError, PartDownError
+from frazil.errors import DifferentError, FrazilError, PartDownError
 from frazil.exact import iso_moment
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.checking.outcome import CheckOutcome
@@ -26,11 +26,12 @@ from frazil.landing.many import land_together, quiet_tables
 from frazil.landing.position.ledger import Span
 from frazil.landing.position.published import published_by
 from frazil.landing.report import LandingReport
+from frazil.publishing.reading import snowflake_before
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import show_all
 from frazil.reporting import Failure
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import things
+from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -201,11 +202,13 @@ def sync_each(selection: Selection[AnyTable], *, every: bool = False) -> Results
         def fail(target: Target, error: Exception) -> None:
             tell_failure(selection, spec, Failure.of("publish", error, target.path))
 
-        return show_all(spec, selection.connections.of(spec), fail)
+        return show_all(spec, selection.connections.of(spec), fail, seen)
 
+    seen: dict[AssetPath, Shown | FrazilError | None] = {}
     with ExitStack() as sessions:
         for part in selection.parts:
             sessions.enter_context(part.connections.one_snowflake())
+            seen |= snowflake_before(part.specs, part.connections)
         return each(selection, "syncing", do, every=every)
 
 

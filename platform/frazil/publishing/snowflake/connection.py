@@ -32,6 +32,9 @@ MISSING = (2003, 2043)
 """Numbers of errors of an object that does not exist, or that is hidden."""
 
 _NOT_ALLOWED = (3001, 3013)
+MOST_SHOWN = 10_000
+"""Rows that a SHOW lists at most: a list of so many may lack some."""
+
 NOT_SHOWN = (*MISSING, *_NOT_ALLOWED)
 """Numbers of errors of what is not there, or not for Frazil's role."""
 _EQUALITY_DELETES = 91968

@@ -7,14 +7,16 @@ them (docs.snowflake.com, "Use a catalog-linked database for Apache Iceberg tabl
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError, RepairError
 from frazil.publishing.glue import Glue
-from frazil.publishing.snowflake.connection import shown_as
+from frazil.publishing.snowflake.connection import MISSING, MOST_SHOWN, named_rows, shown_as
 from frazil.publishing.snowflake.link import MEANING, link_of
+from frazil.publishing.snowflake.looks import asked
 from frazil.publishing.snowflake.refreshing import RUNNING, own_refresh
-from frazil.publishing.snowflake.statements import Relation
+from frazil.publishing.snowflake.statements import Relation, show_in
 from frazil.publishing.target import Maker
 from frazil.quoting import double_quoted
 from frazil.spec.names import TableName
@@ -48,12 +50,26 @@ class LinkedTable:
             RepairError: Snowflake found the table, and can't read it.
         """
         shown = shown_as(connection, "ICEBERG TABLES", self.table)
-        if not shown:
-            return None
-        status: dict[str, Any] = json.loads(shown.get("auto_refresh_status") or "{}")
-        if file := status.get("currentMetadataFile"):
-            return str(file)
-        raise self._stuck(status)
+        return _location(self.table, shown) if shown else None
+
+    @staticmethod
+    def locations(
+        connection: SnowflakeConnection, tables: Sequence[Relation]
+    ) -> Mapping[Relation, str | FrazilError]:
+        """See `Source`: in one statement for each database, unless it has more tables than SHOW lists."""
+        listed = {
+            Relation(database, str(row["schema_name"]), str(row["name"])): row
+            for database in dict.fromkeys(table.database for table in tables)
+            for row in _listed(connection, database)
+        }
+
+        def of(part: Sequence[Relation]) -> list[str]:
+            return [_location(table, listed[table]) for table in part]
+
+        if len(listed) >= MOST_SHOWN:
+            beyond = ((table, shown_as(connection, "ICEBERG TABLES", table)) for table in tables)
+            listed |= {table: row for table, row in beyond if table not in listed and row}
+        return asked(of, [table for table in tables if table in listed])
 
     def make(self, connection: SnowflakeConnection) -> None:
         """See `Source`: the link does it, or says why not.
@@ -74,17 +90,42 @@ class LinkedTable:
             raise failure
         status = own_refresh(connection, self.table)
         if status.get("executionState") != RUNNING:
-            raise self._stuck(status)
+            raise _stuck(self.table, status)
 
     def drop(self, connection: SnowflakeConnection) -> None:
         """See `Source`: the table goes with its entry in the catalog. A DROP here would drop that one."""
 
-    def _stuck(self, status: dict[str, Any]) -> FrazilError:
-        state, reason = status.get("executionState"), status.get("invalidExecutionStateReason")
-        return RepairError(
-            "Snowflake does not refresh the table by itself, as it should in a catalog-linked database.",
-            where=f"{self.table} is {state or 'without a state'}{f': {reason}' if reason else ''}",
-            meaning=MEANING,
-            todo="Fix what the message names, then "
-            f"ALTER ICEBERG TABLE {double_quoted(*self.table.parts)} SET AUTO_REFRESH = TRUE.",
-        )
+
+def _listed(connection: SnowflakeConnection, database: str) -> list[dict[str, Any]]:
+    """All Iceberg tables of a database; none where there is no such one."""
+    from snowflake.connector.errors import ProgrammingError
+
+    try:
+        return named_rows(connection, show_in("ICEBERG TABLES", database))
+    except ProgrammingError as e:
+        if e.errno in MISSING:
+            return []
+        raise
+
+
+def _location(table: Relation, shown: Mapping[str, Any]) -> str:
+    """The metadata file that a row of SHOW names.
+
+    Raises:
+        RepairError: It names none: Snowflake can't read the table.
+    """
+    status: dict[str, Any] = json.loads(shown.get("auto_refresh_status") or "{}")
+    if file := status.get("currentMetadataFile"):
+        return str(file)
+    raise _stuck(table, status)
+
+
+def _stuck(table: Relation, status: Mapping[str, Any]) -> FrazilError:
+    state, reason = status.get("executionState"), status.get("invalidExecutionStateReason")
+    return RepairError(
+        "Snowflake does not refresh the table by itself, as it should in a catalog-linked database.",
+        where=f"{table} is {state or 'without a state'}{f': {reason}' if reason else ''}",
+        meaning=MEANING,
+        todo="Fix what the message names, then "
+        f"ALTER ICEBERG TABLE {double_quoted(*table.parts)} SET AUTO_REFRESH = TRUE.",
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from frazil.errors import FrazilError
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import rows, rows_or_none
+from frazil.publishing.snowflake.looks import asked
 from frazil.publishing.snowflake.making import make_integration, make_schema, make_volume
 from frazil.publishing.snowflake.refreshing import refresh
 from frazil.publishing.snowflake.statements import Relation, check_location, integration_of, volume_of
@@ -35,6 +38,12 @@ class Source(Protocol):
     def location(self, connection: SnowflakeConnection) -> str | None:
         """The metadata file that Snowflake shows; None where it has no such table."""
 
+    @staticmethod
+    def locations(
+        connection: SnowflakeConnection, tables: Sequence[Relation]
+    ) -> Mapping[Relation, str | FrazilError]:
+        """The same of many that are listed; nothing of one that is not there."""
+
     def make(self, connection: SnowflakeConnection) -> None:
         """Makes the table; or says why it is not there, where that is not Frazil's to do."""
 
@@ -43,6 +52,11 @@ class Source(Protocol):
 
     def drop(self, connection: SnowflakeConnection) -> None:
         """Takes the table away, where Frazil made it."""
+
+
+def location_in(information: str) -> str:
+    """The metadata file that Snowflake tells of a table."""
+    return str(json.loads(information)["metadataLocation"])
 
 
 class OwnTable:
@@ -64,7 +78,18 @@ class OwnTable:
     def location(self, connection: SnowflakeConnection) -> str | None:
         """See `Source`."""
         answer = rows_or_none(connection, statements.table_information(self.table))
-        return json.loads(answer[0][0])["metadataLocation"] if answer else None
+        return location_in(answer[0][0]) if answer else None
+
+    @staticmethod
+    def locations(
+        connection: SnowflakeConnection, tables: Sequence[Relation]
+    ) -> Mapping[Relation, str | FrazilError]:
+        """See `Source`."""
+
+        def of(part: Sequence[Relation]) -> list[str]:
+            return list(map(location_in, rows(connection, statements.table_information(*part))[0]))
+
+        return asked(of, tables)
 
     def make(self, connection: SnowflakeConnection) -> None:
         """See `Source`."""

@@ -146,9 +146,39 @@ def create_table(
     )
 
 
-def table_information(table: Relation) -> str:
-    """Asks which metadata file the table shows."""
-    return f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(str(table))})"
+def table_information(*tables: Relation) -> str:
+    """Asks which metadata file each table shows, in one row."""
+    return f"SELECT {', '.join(map(_information, tables))}"
+
+
+def shown_and_counted(table: Relation) -> str:
+    """Asks which metadata file the table shows, and how many rows that has."""
+    return f"SELECT {_information(table)}, (SELECT COUNT(*) FROM {table})"
+
+
+def _information(table: Relation) -> str:
+    return f"SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(str(table))})"
+
+
+def counts_of(tables: Sequence[Relation]) -> str:
+    """Counts the rows of each table, in one row."""
+    return f"SELECT {', '.join(f'(SELECT COUNT(*) FROM {table})' for table in tables)}"
+
+
+def columns_in(database: str, relations: Sequence[Relation]) -> str:
+    """Lists columns of tables and views of a database: schema, relation, name, and parts of its type."""
+    return (
+        "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, NUMERIC_PRECISION, NUMERIC_SCALE "
+        f"FROM {double_quoted(database)}.INFORMATION_SCHEMA.COLUMNS WHERE {_named(relations)} "
+        "ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION"
+    )
+
+
+def _named(relations: Sequence[Relation]) -> str:
+    """A condition that holds for these, and may hold for others of their schemas."""
+    schemas = ", ".join(dict.fromkeys(text(each.schema) for each in relations))
+    names = ", ".join(dict.fromkeys(text(each.name) for each in relations))
+    return f"TABLE_SCHEMA IN ({schemas}) AND TABLE_NAME IN ({names})"
 
 
 def link_status(database: str) -> str:
@@ -168,14 +198,10 @@ def create_view_as(view: Relation, query: str, columns: Sequence[str] = ()) -> s
     return f"CREATE OR REPLACE VIEW {view}{listed} COPY GRANTS AS {query}"
 
 
-def comments_in(views: Sequence[Relation]) -> str:
-    """Asks for the comments of views of one schema; no row for one that its role may not see."""
-    database, schema = views[0].database, views[0].schema
-    names = ", ".join(text(view.name) for view in views)
-    return (
-        f"SELECT TABLE_NAME, COMMENT FROM {double_quoted(database)}.INFORMATION_SCHEMA.TABLES "
-        f"WHERE TABLE_SCHEMA = {text(schema)} AND TABLE_NAME IN ({names})"
-    )
+def comments_in(database: str, views: Sequence[Relation]) -> str:
+    """Asks for the comments of views of one database; no row for one that its role may not see."""
+    listed = f"{double_quoted(database)}.INFORMATION_SCHEMA.TABLES"
+    return f"SELECT TABLE_SCHEMA, TABLE_NAME, COMMENT FROM {listed} WHERE {_named(views)}"
 
 
 def comment_on_view(view: Relation, comment: str) -> str:
@@ -183,12 +209,12 @@ def comment_on_view(view: Relation, comment: str) -> str:
     return f"COMMENT ON VIEW {view} IS {text(comment)}"
 
 
-def get_tags(table: Relation, tags: Sequence[tuple[Relation, str]]) -> str:
+def get_tags(asked: Sequence[tuple[Relation, Relation, str]]) -> str:
     """Asks for the values of tags, in one row; null for one that is not there.
 
-    Each is of the table, or of the column that is named beside it.
+    Each is of the table that is named before it, or of the column behind it.
     """
-    return f"SELECT {', '.join(_get_tag(table, tag, column) for tag, column in tags)}"
+    return f"SELECT {', '.join(_get_tag(table, tag, column) for table, tag, column in asked)}"
 
 
 def _get_tag(table: Relation, tag: Relation, column: str) -> str:
@@ -202,6 +228,11 @@ def set_tags(table: Relation, values: Sequence[tuple[Relation, str]], column: st
     given = ", ".join(f"{tag} = {text(value)}" for tag, value in values)
     on = f" MODIFY COLUMN {double_quoted(column)}" if column else ""
     return f"ALTER ICEBERG TABLE {table}{on} SET TAG {given}"
+
+
+def show_in(kind: Kind, database: str) -> str:
+    """Lists all of a database."""
+    return f"SHOW {kind} IN DATABASE {double_quoted(database)}"
 
 
 def show_like(kind: Kind, relation: Relation) -> str:

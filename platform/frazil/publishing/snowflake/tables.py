@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from frazil.connections import Connections
-from frazil.publishing.columns import Column
+from frazil.errors import FrazilError
+from frazil.publishing.columns import Column, differences
 from frazil.publishing.glue import Glue
-from frazil.publishing.labels import Labels
-from frazil.publishing.pointer import waited
+from frazil.publishing.labels import Labels, label_differences
+from frazil.publishing.pointer import metadata_shown, waited
+from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (
-    columns_or_none,
     connection_errors,
     rows,
     statement_errors,
@@ -24,7 +25,6 @@ from frazil.publishing.snowflake.connection import (
 from frazil.publishing.snowflake.governance.comments import (
     as_labels,
     comment_of,
-    comments_of,
     keep_comments,
 )
 from frazil.publishing.snowflake.governance.grants import (
@@ -33,11 +33,13 @@ from frazil.publishing.snowflake.governance.grants import (
     lacking,
     rights_to_read,
 )
-from frazil.publishing.snowflake.governance.protection import Protection
+from frazil.publishing.snowflake.governance.protection import Protected, Protection
 from frazil.publishing.snowflake.linked import LinkedTable
-from frazil.publishing.snowflake.sources import OwnTable, Source
+from frazil.publishing.snowflake.looks import Look
+from frazil.publishing.snowflake.sources import OwnTable, Source, location_in
+from frazil.publishing.snowflake.statements import Relation
 from frazil.publishing.snowflake.views import KeptViews
-from frazil.publishing.target import Shown
+from frazil.publishing.target import Fact, Shown
 from frazil.publishing.views.queries import clean_columns
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, TableName, legal, things
@@ -83,13 +85,15 @@ class Snowflake:
         glue = Glue(spec, settings)
         self._source = source_of(settings, self._name, glue)
         self.table, self.maker = self._source.table, self._source.maker
+        self.locations = self._source.locations
         database, *inside = self.table.parts
         self.path: AssetPath = (self.word, database.lower(), *map(legal, inside))
         self.upstream = glue.path  # that is where Snowflake looks
         self._views = KeptViews(spec, settings, self._name, self.table, folds=self._source.folds)
-        self._comment, self._protection = comment_of(spec), Protection(spec, settings, self.table)
-        self._rights = rights_to_read(self.table, self._views.all)
-        self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self._views.all))
+        self.views = self._views.all
+        self.comment, self.protection = comment_of(spec), Protection(spec, settings, self.table)
+        self._rights = rights_to_read(self.table, self.views)
+        self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self.views))
         self.about = _ABOUT_LINKED if self.maker else _ABOUT.format(".".join(self.path[1:]))
 
     @property
@@ -122,31 +126,72 @@ class Snowflake:
             case _:
                 return _TYPES.get(str(kind), str(kind).upper())
 
-    def sync(self, connections: Connections) -> Shown:
-        """See `Target`; the clean view is kept in step with the table."""
+    def sync(self, connections: Connections, seen: Shown | None = None) -> Shown:
+        """See `Target`; the clean view is kept in step with the table.
+
+        Args:
+            connections: To where it is.
+            seen: What Snowflake shows, where somebody looked at many tables just now.
+        """
         with catalog_errors(self._settings):
             table = TableHandle(connections.catalog, self._name).load()
+        if seen and self._lacks_nothing_but_rows(table, seen):
+            return self._moved_on(connections, table, seen)
         current = table.metadata_location
         self._source.check(current)
-        self._protection.check(field.name for field in table.schema().fields)
+        self.protection.check(field.name for field in table.schema().fields)
         with self._open(connections) as connection:
             before = self._source.location(connection)
             if before is None:
                 self._source.make(connection)
             # Before newer rows are shown: a policy, of a column or of a tag, hides values of these, too.
-            whole = self._protection.keep(connection)
+            whole = self.protection.keep(connection)
             if before not in (None, current):
                 self._source.refresh(connection)
                 if not whole:  # columns that came with it
-                    self._protection.keep(connection)
+                    self.protection.keep(connection)
             self._views.keep(connection, changed=before != current)
-            if self._comment:
-                keep_comments(connection, self._views.all, self._comment)
+            if self.comment:
+                keep_comments(connection, self.views, self.comment)
             keep_reading(connection, self._rights, self._settings.snowflake.role)
             shown = before if before == current else self._source.location(connection)
             now = self._shown(connection, shown, changed=before != current, made_now=before is None)
         is_new = now.metadata_location == current != before
         return replace(now, waited=waited(table, before, time.time()) if is_new else None)
+
+    def _lacks_nothing_but_rows(self, table: Table, seen: Shown) -> bool:
+        """Whether at most the metadata that is shown is older, and its columns are those of now."""
+        differing = (
+            *differences(seen.columns, self.columns(table)),
+            *label_differences(seen.labels, self.labels()),
+            *seen.unmasked,
+        )
+        before = metadata_shown(table, seen.metadata_location)
+        same = before is not None and before.current_schema_id == table.metadata.current_schema_id
+        return same and not differing and seen.lacks == ()
+
+    def _moved_on(self, connections: Connections, table: Table, seen: Shown) -> Shown:
+        """Shows newer metadata with the same columns, in two statements; nothing is sent of what rests."""
+        before = seen.metadata_location
+        facts: dict[str, Fact] = {"view": self.relations[1], "made_now": False}
+        if before == table.metadata_location:
+            return replace(seen, facts=facts)
+        self._source.check(table.metadata_location)
+        with self._open(connections) as connection:
+            self._source.refresh(connection)
+            location, rows = self._shown_and_counted(connection)
+        new = location == table.metadata_location
+        late = waited(table, before, time.time()) if new else None
+        return replace(seen, metadata_location=location, changed=True, rows=rows, facts=facts, waited=late)
+
+    def _shown_and_counted(self, connection: SnowflakeConnection) -> tuple[str, int]:
+        from snowflake.connector.errors import ProgrammingError
+
+        if self.maker is None:
+            with suppress(ProgrammingError):  # one statement for both was not seen on the real one
+                ((information, rows_),) = rows(connection, statements.shown_and_counted(self.table))
+                return location_in(information), int(rows_)
+        return self._source.location(connection) or "", self._count(connection)
 
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
@@ -154,47 +199,51 @@ class Snowflake:
             location = self._source.location(connection)
             return None if location is None else self._shown(connection, location)
 
-    def read_by(
-        self, connection: SnowflakeConnection, *, counts: bool = False, rights: RoleRights = None
-    ) -> Shown | None:
-        """The same by an open session, with the columns of the clean view.
+    def shown_by(
+        self, look: Look, protected: Protected, *, rights: RoleRights = None
+    ) -> Shown | FrazilError | None:
+        """The same by a look at many tables, with the columns of the clean view.
 
         Args:
-            connection: That session.
-            counts: Whether its rows are counted.
+            look: What Snowflake lists of this one and others.
+            protected: How it is protected.
             rights: What the role that should read holds.
         """
-        with connection_errors(self._settings), statement_errors(str(self.table)):
-            location = self._source.location(connection)
-            if location is None:
-                return None
-            seen = columns_or_none(connection, self._views.clean) or ()
-            comments = comments_of(connection, self._views.all) if self._comment else {}
-            protected = self._protection.read(connection)
-            counted = self._count(connection) if counts else None
-        columns = tuple(Column(name) for name, _ in seen)
-        wanted = self._comment or self._protection.labels
-        labels = {**as_labels(comments), **protected.labels} if wanted else None
-        lacks = tuple(map(str, lacking(self._rights, rights)))
+        location, rows = look.locations.get(self.table), look.counts.get(self.table)
+        if location is None or isinstance(location, FrazilError):
+            return location
+        if isinstance(rows, FrazilError):
+            return rows
+        seen = look.view_columns(self.views[0], self.table)
+        texts = {view.name: look.comments.get(view, "") for view in self.views} if self.comment else {}
+        wanted = self.comment or self.protection.labels
+        labels = {**as_labels(texts), **protected.labels} if wanted else None
+        known = rights is not None or not self._settings.snowflake.role
+        lacks = tuple(map(str, lacking(self._rights, rights))) if known else None
         return Shown(
-            self.path, self.upstream, self.relations[0], location, False, counted,
-            columns=columns, labels=labels, lacks=lacks, unmasked=protected.policies,
+            self.path, self.upstream, self.relations[0], location, False, rows,
+            columns=(*map(Column, seen), *self._others(look.columns)), labels=labels, lacks=lacks,
+            unmasked=protected.policies,
         )  # fmt: skip
 
+    def _others(self, there: Container[Relation]) -> tuple[Column, ...]:
+        """The views beside the clean one."""
+        return tuple(Column(view.name, of="view") for view in self.views[1:] if view in there)
+
     def columns(self, table: Table) -> tuple[Column, ...]:
-        """See `Target`: those of the clean view. Types are the metadata's."""
+        """See `Target`: those of the clean view, and the view beside it. Types are the metadata's."""
         names = [field.name for field in table.schema().fields]
-        return tuple(map(Column, clean_columns(self._spec, names)))
+        return (*map(Column, clean_columns(self._spec, names)), *self._others(self.views))
 
     def labels(self) -> Labels:
         """See `Target`: the comments of the views, and the tags of table and columns."""
-        comments = {view.name: self._comment for view in self._views.all} if self._comment else {}
-        return {**as_labels(comments), **self._protection.labels}
+        comments = {view.name: self.comment for view in self.views} if self.comment else {}
+        return {**as_labels(comments), **self.protection.labels}
 
     def drop(self, connections: Connections) -> None:
         """See `Target`; the views go first."""
         with self._open(connections) as connection:
-            for view in reversed(self._views.all):
+            for view in reversed(self.views):
                 rows(connection, f"DROP VIEW IF EXISTS {view}")
             self._source.drop(connection)
 

@@ -118,6 +118,13 @@ class IcebergTables:
             with own_cursor(self._fakesnow) as cursor:
                 self._access.open(cursor, active_location(self._volume(table.properties)))
 
+    def count(self, name: Name) -> int:
+        """The rows of a table."""
+        self.get(name)
+        self.open(name)
+        with own_cursor(self._fakesnow) as cursor:
+            return int(cursor.execute(f"SELECT COUNT(*) FROM {double_quoted(*name)}").fetchone()[0])
+
     def change(self, name: Name, options: Properties) -> None:
         """Gives a table other options."""
         self._objects.change("ICEBERG TABLE", name, {**self.get(name).properties, **options})

@@ -15,6 +15,7 @@ from frazil_local.snowflake.language.statements import (
     RELATIONS,
     Alter,
     Call,
+    Calls,
     Create,
     Current,
     Describe,
@@ -250,12 +251,35 @@ def _select(tokens: Tokens) -> Statement | None:
         return _get_tags(tokens)
     if function not in _SYSTEM_FUNCTIONS:
         return None
+    calls = [_call(tokens)]
+    while tokens.text() == "," and tokens.word(1) in _SYSTEM_FUNCTIONS:
+        tokens.skip(1)
+        calls.append(_call(tokens))
+    counted = _count_beside(tokens)
+    return Calls(tuple(calls), counted) if counted or len(calls) > 1 else calls[0]
+
+
+def _call(tokens: Tokens) -> Call:
+    function = tokens.word()
     tokens.take(function)
     tokens.expect(TokenType.L_PAREN)
     argument = tokens.string()
     tokens.expect(TokenType.R_PAREN)
-    aliased = tokens.take("AS") or not tokens.at_end()
+    aliased = tokens.take("AS") or not (tokens.at_end() or tokens.text() == ",")
     return Call(function, argument, tokens.name()[-1] if aliased else f"{function}('{argument}')")
+
+
+def _count_beside(tokens: Tokens) -> Name:
+    """The table of `, (SELECT COUNT(*) FROM table)`; empty where nothing follows."""
+    if tokens.text() != ",":
+        return ()
+    for each in (",", "(", "SELECT", "COUNT", "(", "*", ")", "FROM"):
+        if tokens.text().upper() != each:
+            raise syntax_error(f"unexpected '{tokens.text()}' beside a system function.")
+        tokens.skip(1)
+    name = tokens.name()
+    tokens.expect(TokenType.R_PAREN)
+    return name
 
 
 def _get_tags(tokens: Tokens) -> GetTags:

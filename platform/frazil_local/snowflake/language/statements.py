@@ -168,6 +168,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Calls:
+    """Several of them in one row; `counted`: a table whose rows are counted beside the first."""
+
+    calls: tuple[Call, ...]
+    counted: Name = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Current:
     """`SELECT CURRENT_ROLE(), ...`: what the session is."""
 
@@ -189,5 +197,6 @@ Statement: TypeAlias = (
     | ShowGrants
     | Use
     | Call
+    | Calls
     | Current
 )

@@ -30,8 +30,9 @@ def as_labels(comments: Mapping[str, str]) -> Labels:
 
 
 def comments_of(connection: SnowflakeConnection, views: Sequence[Relation]) -> dict[str, str]:
-    """What the views say, by their names, in one statement; empty where they say nothing."""
-    comments = {str(name): str(text or "") for name, text in rows(connection, comments_in(views))}
+    """What the views of one schema say, by their names, in one statement; empty where they say nothing."""
+    listed = rows(connection, comments_in(views[0].database, views))
+    comments = {str(name): str(text or "") for _, name, text in listed}
     return {view.name: comments.get(view.name, "") for view in views}
 
 

@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from frazil.publishing.snowflake.connection import NOT_SHOWN, named_rows, rows
+from frazil.publishing.snowflake.connection import MOST_SHOWN, NOT_SHOWN, named_rows, rows
 from frazil.publishing.snowflake.statements import Relation
 from frazil.quoting import double_quoted, parts_of
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
-
-_MOST = 10_000
-"""Rows that a SHOW lists at most: a list of so many may lack some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ def rights_of(connection: SnowflakeConnection, role: str | None) -> RoleRights:
         if e.errno in NOT_SHOWN:
             return None
         raise
-    if len(shown) >= _MOST:
+    if len(shown) >= MOST_SHOWN:
         return None
     return frozenset(
         Right(row["privilege"], _kind(row["granted_on"]), parts_of(row["name"])) for row in shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from frazil.publishing.snowflake.governance.policies import (
     policies_of,
     policies_on,
 )
-from frazil.publishing.snowflake.governance.tags import keep_tags, tags_of, tags_on
+from frazil.publishing.snowflake.governance.tags import TagsOn, keep_tags, tags_of
 from frazil.publishing.snowflake.statements import Relation
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
@@ -64,12 +64,14 @@ class Protection:
         keep_policies(connection, self._table, self._policies, columns, shown)
         return len(columns) == len(self._named)
 
-    def read(self, connection: SnowflakeConnection) -> Protected:
-        """How the table is protected now."""
-        shown = policies_on(connection, self._table) if self._named else {}
-        columns = self._spelled(shown)
-        tags = tags_on(connection, self._table, self._tags, columns)
-        others = other_policies(self._policies, columns, shown)
+    def tags_on(self, columns: Iterable[str]) -> TagsOn:
+        """The tags that the table should have, with the columns that Snowflake lists."""
+        return TagsOn(self._table, self._tags, self._spelled(columns))
+
+    def read(self, connection: SnowflakeConnection, tags: Mapping[str, str]) -> Protected:
+        """How the table is protected now, with the values of its tags."""
+        shown = policies_on(connection, self._table) if self._policies else {}
+        others = other_policies(self._policies, self._spelled(shown), shown)
         return Protected(labels_of_tags(tags), tuple(_sentence(*each) for each in others))
 
     def _spelled(self, shown: Iterable[str]) -> dict[str, str]:

@@ -49,6 +49,31 @@ def tags_of(spec: AnyTable, settings: Settings) -> tuple[WantedTag, ...]:
     return (*wanted(spec.tags), *of_columns)
 
 
+@dataclass(frozen=True, eq=False)
+class TagsOn:
+    """Tags that a table should have, and its columns as Snowflake spells them, by the spec's names."""
+
+    table: Relation
+    tags: tuple[WantedTag, ...]
+    columns: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    @property
+    def asked(self) -> tuple[WantedTag, ...]:
+        """Those of the table, and of columns that it has."""
+        return tuple(tag for tag in self.tags if not tag.column or tag.column in self.columns)
+
+
+def tags_on_each(connection: SnowflakeConnection, tables: Sequence[TagsOn]) -> list[dict[str, str]]:
+    """The values that each table has of its tags, by their labels, in one statement."""
+    named = [(of.table, tag.tag, of.columns.get(tag.column, "")) for of in tables for tag in of.asked]
+    values = iter(rows(connection, get_tags(named))[0] if named else ())
+    shown = [[(tag.label, next(values)) for tag in of.asked] for of in tables]
+    return [{label: str(value) for label, value in pairs if value is not None} for pairs in shown]
+
+
 def tags_on(
     connection: SnowflakeConnection, table: Relation, tags: Sequence[WantedTag], columns: Mapping[str, str]
 ) -> dict[str, str]:
@@ -60,13 +85,8 @@ def tags_on(
         tags: Those.
         columns: Its columns as Snowflake spells them, by the spec's names.
     """
-    asked = [tag for tag in tags if not tag.column or tag.column in columns]
-    if not asked:
-        return {}
-    of_columns = [(each.tag, columns.get(each.column, "")) for each in asked]
-    (values,) = rows(connection, get_tags(table, of_columns))
-    shown = zip(asked, values, strict=True)
-    return {tag.label: str(value) for tag, value in shown if value is not None}
+    (shown,) = tags_on_each(connection, [TagsOn(table, tuple(tags), columns)])
+    return shown
 
 
 def keep_tags(

@@ -1,0 +1,123 @@
+"""What Snowflake shows of many tables, in few statements: a hundred tables each.
+
+Where Snowflake refuses one, it is asked for each table by itself, so that the fault of one keeps none of the
+others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from frazil.errors import MALFORMED, FrazilError, MissingError
+from frazil.publishing.snowflake.connection import MISSING, rows, statement_errors
+from frazil.publishing.snowflake.statements import Relation, columns_in, comments_in, counts_of
+
+if TYPE_CHECKING:
+    from snowflake.connector import SnowflakeConnection
+
+AT_ONCE = 100
+"""Tables of one statement."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ListedColumns: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and types of the columns of a table or view, in order."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What Snowflake lists of some tables and their views; nothing of what is not there or is hidden."""
+
+    columns: Mapping[Relation, ListedColumns] = field(default_factory=dict)
+    comments: Mapping[Relation, str] = field(default_factory=dict)
+    locations: Mapping[Relation, str | FrazilError] = field(default_factory=dict)
+    counts: Mapping[Relation, int | FrazilError] = field(default_factory=dict)
+
+    def view_columns(self, view: Relation, table: Relation) -> tuple[str, ...]:
+        """Those of a view; none where it can't be read, for the table has a column with another type now."""
+        types = {name.upper(): kind for name, kind in self.columns.get(table, ())}
+        own = self.columns.get(view, ())
+        broken = any(types.get(name.upper()) not in (None, kind) for name, kind in own)
+        return () if broken else tuple(name for name, _ in own)
+
+
+def listed_columns(
+    connection: SnowflakeConnection, relations: Iterable[Relation]
+) -> dict[Relation, ListedColumns]:
+    """The columns of tables and views, by the lists of their databases."""
+    shown: dict[Relation, list[tuple[str, str]]] = defaultdict(list)
+    for database, part in _by_database(relations):
+        for schema, name, column, *kind in _rows_of(connection, columns_in(database, part)):
+            of = Relation(database, schema, name)
+            shown[of].append((str(column), " ".join(str(each) for each in kind if each is not None)))
+    return {relation: tuple(columns) for relation, columns in shown.items()}
+
+
+def listed_comments(connection: SnowflakeConnection, views: Iterable[Relation]) -> dict[Relation, str]:
+    """What views say, by the lists of their databases; empty where they say nothing."""
+    return {
+        Relation(database, schema, name): str(text or "")
+        for database, part in _by_database(views)
+        for schema, name, text in _rows_of(connection, comments_in(database, part))
+    }
+
+
+def counted(connection: SnowflakeConnection, tables: Sequence[Relation]) -> dict[Relation, int | FrazilError]:
+    """The rows of tables."""
+    return asked(lambda part: [int(n) for n in rows(connection, counts_of(part))[0]], tables)
+
+
+def asked(ask: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> dict[T, R | FrazilError]:
+    """What each of many is, or why nobody can tell; nothing of one that is not there.
+
+    Args:
+        ask: Tells it of several in one statement.
+        items: Those.
+    """
+    from snowflake.connector.errors import ProgrammingError
+
+    shown: dict[T, R | FrazilError] = {}
+    for part in parts(items):
+        try:
+            shown |= dict(zip(part, ask(part), strict=True))
+        except (ProgrammingError, FrazilError, *MALFORMED):
+            shown |= {item: each for item in part if (each := _alone(ask, item)) is not None}
+    return shown
+
+
+def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """As many as one statement asks for."""
+    return (items[at : at + AT_ONCE] for at in range(0, len(items), AT_ONCE))
+
+
+def _alone(ask: Callable[[Sequence[T]], Sequence[R]], item: T) -> R | FrazilError | None:
+    try:
+        with statement_errors(str(item)):
+            return ask([item])[0]
+    except MissingError:
+        return None
+    except FrazilError as e:
+        return e
+
+
+def _by_database(relations: Iterable[Relation]) -> Iterator[tuple[str, Sequence[Relation]]]:
+    of: dict[str, list[Relation]] = defaultdict(list)
+    for relation in relations:
+        of[relation.database].append(relation)
+    return ((database, part) for database, all_ in of.items() for part in parts(all_))
+
+
+def _rows_of(connection: SnowflakeConnection, sql: str) -> list[tuple[str, ...]]:
+    """The rows of a list; none where its database is not there."""
+    from snowflake.connector.errors import ProgrammingError
+
+    try:
+        return rows(connection, sql)
+    except ProgrammingError as e:
+        if e.errno in MISSING:
+            return []
+        raise
