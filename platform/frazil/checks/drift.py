@@ -49,7 +49,8 @@ class Drift:
 
     `snapshots` are those of `main` that it does not show, `since` is when the first of them was committed,
     and `seconds` the time since then; None where nobody knows. `rows` are the table's and `rows_shown` those
-    that readers see, where they were counted. `error` is why nothing could be compared, or not repaired.
+    that readers see, where they were counted; `refreshed` is when the target says that it read the metadata
+    last. `error` is why nothing could be compared, or not repaired.
     """
 
     table: str
@@ -65,6 +66,7 @@ class Drift:
     since: float | None = None
     rows: int | None = None
     rows_shown: int | None = None
+    refreshed: float | None = None
     repaired: bool = False
     error: FrazilError | None = None
 
@@ -83,7 +85,7 @@ def find_drift(
         specs: The tables.
         connections: To where they are.
         now: The time, if it is another one.
-        counts: Whether rows are counted: in Snowflake a statement for each table.
+        counts: Whether rows are counted; Snowflake then also says when it refreshed each table last.
     """
     at = time.time() if now is None else now
     parts = (_of_part(own, clients, at, counts=counts) for own, clients in apart(specs, connections))
@@ -246,7 +248,8 @@ class _Compared:
             shown = rows_shown(seen, table, rows, self.connections) if isinstance(seen, Shown) else None
         except Exception as e:  # noqa: BLE001 - it is why nobody knows
             return _without_state(drift, explain(e))
-        drift = replace(drift, rows=rows, rows_shown=shown)
+        at = seen.refreshed if isinstance(seen, Shown) else None
+        drift = replace(drift, rows=rows, rows_shown=shown, refreshed=at)
         if drift.differs or shown in (None, rows):
             return drift
         head = table.current_snapshot()

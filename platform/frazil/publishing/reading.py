@@ -17,7 +17,7 @@ from frazil.publishing.snowflake.connection import connection_errors, statement_
 from frazil.publishing.snowflake.governance.grants import RoleRights, rights_of
 from frazil.publishing.snowflake.governance.protection import Protected
 from frazil.publishing.snowflake.governance.tags import tags_on_each
-from frazil.publishing.snowflake.looks import Look, asked, counted, listed_columns, listed_comments
+from frazil.publishing.snowflake.looks import Look, asked, counted, listed_columns, listed_comments, refreshed
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
@@ -56,7 +56,7 @@ def read_all(
     Args:
         targets: Of one set of connections.
         connections: Those.
-        counts: Whether Snowflake counts its rows, which takes a statement for each table.
+        counts: Whether Snowflake counts its rows, and says when it refreshed each table last.
         tags: Whether Lake Formation is asked for tags also where Glue lists many tables: a request for each.
     """
     of_glue: dict[str, list[Glue]] = defaultdict(list)
@@ -221,7 +221,9 @@ def _look_at(targets: Sequence[Snowflake], connection: SnowflakeConnection, *, c
     locations = targets[0].locations(connection, tables)
     commented = [v for target in targets if target.comment for v in target.views if v in listed]
     comments, there = listed_comments(connection, commented), list(locations)
-    return Look(listed, comments, locations, counted(connection, there) if counts else {})
+    if not counts:
+        return Look(listed, comments, locations)
+    return Look(listed, comments, locations, counted(connection, there), refreshed(connection, there))
 
 
 def _role_rights(connection: SnowflakeConnection, settings: Settings) -> RoleRights:

@@ -54,6 +54,8 @@ class Shown:
     # Columns that are masked otherwise than they should be, one sentence each.
     unmasked: tuple[str, ...] = ()
     account: str = ""  # of the cloud that the target is in, where its answer names it
+    # When it read the table's metadata last, as it says itself; None where it does not, or nobody asked.
+    refreshed: float | None = None
     # For how many seconds the newest snapshot had been there before it was shown now; None: it was before.
     waited: float | None = None
 

@@ -39,6 +39,7 @@ from frazil_local.snowflake.language.statements import (
     GetTags,
     Grant,
     Refresh,
+    Refreshes,
     SetPolicy,
     SetTags,
     Show,
@@ -52,7 +53,7 @@ from frazil_local.snowflake.relations import deed_of
 from frazil_local.snowflake.rights.session import Session
 from frazil_local.snowflake.rights.users import checked_user, described_user, may_take
 
-_OF_TABLES = (Refresh, Call, Calls, DropDatabase, SetTags, GetTags, SetPolicy)
+_OF_TABLES = (Refresh, Call, Calls, Refreshes, DropDatabase, SetTags, GetTags, SetPolicy)
 _DONE = message("Statement executed successfully.")
 _NOTHING_DROPPED = message("Drop statement executed successfully.")
 _CHECKS = {
@@ -137,7 +138,7 @@ class Account:
                 return self._describe_table(statement, session)
             case Show():
                 return listed(statement, self._listable(self._tables.all(), session))
-            case Call() | Calls():
+            case Call() | Calls() | Refreshes():
                 return self._call(statement, session)
         return None
 
@@ -221,7 +222,10 @@ class Account:
             return None
         return self._tables.described(full)
 
-    def _call(self, statement: Call | Calls, session: Session) -> Result:
+    def _call(self, statement: Call | Calls | Refreshes, session: Session) -> Result:
+        if isinstance(statement, Refreshes):
+            each = ((place, self._tables.get(session.full(name))) for place, name in statement.asked)
+            return Result(("0", "1"), tuple((place, table.text("SHOWN_ON") or None) for place, table in each))
         calls = statement if isinstance(statement, Calls) else Calls((statement,))
         values = {call.column: self._called(call, session) for call in calls.calls}
         if calls.counted:

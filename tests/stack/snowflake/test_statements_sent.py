@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from pyiceberg.types import LongType
 
@@ -20,8 +22,8 @@ from kit.wires.wire import Wire
 
 INFORMATION, COUNT, GRANTS = "SYSTEM$GET_ICEBERG_TABLE_INFORMATION", "COUNT(*)", "SHOW GRANTS TO ROLE"
 COLUMNS, COMMENTS, TAGS, DESCRIBE = "WHERE FALSE", "SCHEMA.TABLES", "SYSTEM$GET_TAG", "DESCRIBE TABLE"
-LISTED, REFRESH = "INFORMATION_SCHEMA.COLUMNS", "REFRESH"
-WORDS = (INFORMATION, COUNT, GRANTS, COLUMNS, COMMENTS, TAGS, DESCRIBE, LISTED, REFRESH)
+LISTED, HISTORY, REFRESH = "INFORMATION_SCHEMA.COLUMNS", "REFRESH_HISTORY", "REFRESH"
+WORDS = (INFORMATION, COUNT, GRANTS, COLUMNS, COMMENTS, TAGS, DESCRIBE, LISTED, HISTORY, REFRESH)
 
 
 def sent(wire: Wire) -> list[str]:
@@ -88,7 +90,7 @@ def test_tables_at_rest_take_few_statements_and_a_look_at_many_one_session(
 def test_many_tables_are_looked_at_by_statements_for_all_of_them_and_those_at_rest_get_none(
     wire_and_clients: tuple[Wire, Connections], connections: Connections, fresh_name: str
 ) -> None:
-    wire, clients = wire_and_clients
+    (wire, clients), begun = wire_and_clients, int(time.time())
     made = [make_trades(connections, f"{fresh_name}_{number}") for number in range(7)]
     specs = [_spec_of(each) for each in made]
     selection = Selection(tuple(specs), clients)
@@ -115,7 +117,10 @@ def test_many_tables_are_looked_at_by_statements_for_all_of_them_and_those_at_re
     changed = {name: s[-1] for name, s in second.done.items() if s[-1].changed}
     assert [each.rows for each in changed.values()] == [1, 2]
     assert all(each.metadata_location for each in changed.values())
-    assert looked == [LISTED, INFORMATION, COUNT]
+    assert looked == [LISTED, INFORMATION, COUNT, HISTORY]
+    times = [each.refreshed for each in drifts]
+    assert all(at is not None and begun <= at <= time.time() for at in times)
+    assert times[1] >= times[2]
     assert [(each.state, each.rows_shown) for each in drifts] == [("in step", 1 + (n == 1)) for n in range(7)]
 
 

@@ -34,7 +34,7 @@ Rows = Annotated[
     typer.Option(
         "--rows",
         help="Also count the rows that each target shows: in Snowflake by a SELECT COUNT(*) for each table, "
-        "and by Spark where a table has delete files.",
+        "and by Spark where a table has delete files; and say when Snowflake refreshed it last.",
     ),
 ]
 
@@ -75,12 +75,13 @@ def _show(drifts: Sequence[Drift], *, counts: bool) -> None:
     shown = [drift for drift in drifts if counts or drift.differs or drift.repaired]
     if shown:
         table = Table("table", "target", "shown as", "state", "snapshots behind", "seconds behind")
-        for name in ("rows", "rows shown") if counts else ():
+        for name in ("rows", "rows shown", "refreshed") if counts else ():
             table.add_column(name)
         for d in shown:
             numbers = (d.snapshots, d.seconds, *((d.rows, d.rows_shown) if counts else ()))
             texts = ("?" if n is None else f"{n:,.0f}" for n in numbers)
-            table.add_row(d.table, d.target, d.name, "repaired" if d.repaired else d.state, *texts)
+            at = ("" if d.refreshed is None else _time(d.refreshed),) if counts else ()
+            table.add_row(d.table, d.target, d.name, "repaired" if d.repaired else d.state, *texts, *at)
         print_table(table)
     for line in _causes(drift for drift in drifts if drift.differs):
         console.print(line)
@@ -99,7 +100,11 @@ def _causes(drifts: Iterable[Drift]) -> Iterator[str]:
 def _since(drifts: Iterable[Drift]) -> str:
     """Since when the first of them is so, as far as anybody knows."""
     known = [drift.since for drift in drifts if drift.since is not None]
-    return f" since {datetime.fromtimestamp(min(known), UTC):%F %T} UTC" if known else ""
+    return f" since {_time(min(known))}" if known else ""
+
+
+def _time(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%F %T} UTC"
 
 
 def _cause(drift: Drift) -> tuple[str, str]:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from frazil.errors import MALFORMED, FrazilError, MissingError
+from frazil.errors import MALFORMED, FrazilError
 from frazil.publishing.snowflake.connection import MISSING, rows, statement_errors
-from frazil.publishing.snowflake.statements import Relation, columns_in, comments_in, counts_of
+from frazil.publishing.snowflake.statements import Relation, columns_in, comments_in, counts_of, refreshes_of
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
@@ -36,6 +36,7 @@ class Look:
     comments: Mapping[Relation, str] = field(default_factory=dict)
     locations: Mapping[Relation, str | FrazilError] = field(default_factory=dict)
     counts: Mapping[Relation, int | FrazilError] = field(default_factory=dict)
+    refreshes: Mapping[Relation, int | FrazilError | None] = field(default_factory=dict)
 
     def view_columns(self, view: Relation, table: Relation) -> tuple[str, ...]:
         """Those of a view; none where it can't be read, for the table has a column with another type now."""
@@ -71,8 +72,20 @@ def counted(connection: SnowflakeConnection, tables: Sequence[Relation]) -> dict
     return asked(lambda part: [int(n) for n in rows(connection, counts_of(part))[0]], tables)
 
 
+def refreshed(
+    connection: SnowflakeConnection, tables: Sequence[Relation]
+) -> dict[Relation, int | FrazilError | None]:
+    """When Snowflake read the metadata of tables last, as it says itself; None where it has forgotten."""
+
+    def ask(part: Sequence[Relation]) -> list[int | None]:
+        times = {int(place): at for place, at in rows(connection, refreshes_of(part))}
+        return [None if times[place] is None else int(times[place]) for place in range(len(part))]
+
+    return asked(ask, tables)
+
+
 def asked(ask: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> dict[T, R | FrazilError]:
-    """What each of many is, or why nobody can tell; nothing of one that is not there.
+    """What each of many is, or why nobody can tell.
 
     Args:
         ask: Tells it of several in one statement.
@@ -85,7 +98,7 @@ def asked(ask: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> dict
         try:
             shown |= dict(zip(part, ask(part), strict=True))
         except (ProgrammingError, FrazilError, *MALFORMED):
-            shown |= {item: each for item in part if (each := _alone(ask, item)) is not None}
+            shown |= {item: _alone(ask, item) for item in part}
     return shown
 
 
@@ -94,12 +107,10 @@ def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[at : at + AT_ONCE] for at in range(0, len(items), AT_ONCE))
 
 
-def _alone(ask: Callable[[Sequence[T]], Sequence[R]], item: T) -> R | FrazilError | None:
+def _alone(ask: Callable[[Sequence[T]], Sequence[R]], item: T) -> R | FrazilError:
     try:
         with statement_errors(str(item)):
             return ask([item])[0]
-    except MissingError:
-        return None
     except FrazilError as e:
         return e
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, MissingError
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import rows, rows_or_none
@@ -89,7 +89,8 @@ class OwnTable:
         def of(part: Sequence[Relation]) -> list[str]:
             return list(map(location_in, rows(connection, statements.table_information(*part))[0]))
 
-        return asked(of, tables)
+        answers = asked(of, tables)
+        return {table: each for table, each in answers.items() if not isinstance(each, MissingError)}
 
     def make(self, connection: SnowflakeConnection) -> None:
         """See `Source`."""

@@ -165,6 +165,16 @@ def counts_of(tables: Sequence[Relation]) -> str:
     return f"SELECT {', '.join(f'(SELECT COUNT(*) FROM {table})' for table in tables)}"
 
 
+def refreshes_of(tables: Sequence[Relation]) -> str:
+    """Asks when Snowflake read the metadata of each table last: its place among these, and seconds of UTC."""
+    return " UNION ALL ".join(
+        f"SELECT {place}, DATE_PART(EPOCH_SECOND, MAX(REFRESHED_ON)) FROM TABLE("
+        f"{double_quoted(table.database)}.INFORMATION_SCHEMA.ICEBERG_TABLE_SNAPSHOT_REFRESH_HISTORY("
+        f"TABLE_NAME => {text(str(table))}))"
+        for place, table in enumerate(tables)
+    )
+
+
 def columns_in(database: str, relations: Sequence[Relation]) -> str:
     """Lists columns of tables and views of a database: schema, relation, name, and parts of its type."""
     return (

@@ -214,7 +214,7 @@ class Snowflake:
             return location
         if isinstance(rows, FrazilError):
             return rows
-        seen = look.view_columns(self.views[0], self.table)
+        seen, at = look.view_columns(self.views[0], self.table), look.refreshes.get(self.table)
         texts = {view.name: look.comments.get(view, "") for view in self.views} if self.comment else {}
         wanted = self.comment or self.protection.labels
         labels = {**as_labels(texts), **protected.labels} if wanted else None
@@ -223,7 +223,7 @@ class Snowflake:
         return Shown(
             self.path, self.upstream, self.relations[0], location, False, rows,
             columns=(*map(Column, seen), *self._others(look.columns)), labels=labels, lacks=lacks,
-            unmasked=protected.policies,
+            unmasked=protected.policies, refreshed=at if isinstance(at, int) else None,
         )  # fmt: skip
 
     def _others(self, there: Container[Relation]) -> tuple[Column, ...]:

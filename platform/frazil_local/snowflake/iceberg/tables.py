@@ -192,6 +192,7 @@ class IcebergTables:
         kept = {
             **properties, "METADATA_LOCATION": location, "DESCRIBED": json.dumps(_columns(metadata)),
             "REFRESHED_ON": str(time.time()), "REFRESH_STATE": "RUNNING", "REASON": "",
+            "SHOWN_ON": str(int(time.time())),
         }  # fmt: skip
         if self._objects.find("ICEBERG TABLE", name):
             self._objects.change("ICEBERG TABLE", name, kept)

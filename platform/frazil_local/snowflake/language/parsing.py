@@ -11,6 +11,7 @@ from sqlglot.dialects import Snowflake
 from sqlglot.errors import TokenError
 
 from frazil_local.snowflake.answers import Refused, syntax_error
+from frazil_local.snowflake.language.histories import refresh_histories
 from frazil_local.snowflake.language.statements import (
     RELATIONS,
     Alter,
@@ -26,6 +27,7 @@ from frazil_local.snowflake.language.statements import (
     Kind,
     Name,
     Refresh,
+    Refreshes,
     SetPolicy,
     SetTags,
     Show,
@@ -249,6 +251,8 @@ def _select(tokens: Tokens) -> Statement | None:
     function = tokens.word()
     if function == _GET_TAG:
         return _get_tags(tokens)
+    if histories := refresh_histories(tokens):
+        return Refreshes(tuple((place, parse_name(table)) for place, table in histories))
     if function not in _SYSTEM_FUNCTIONS:
         return None
     calls = [_call(tokens)]

@@ -176,6 +176,13 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
+class Refreshes:
+    """When tables were refreshed last, each with what it is called in the answer."""
+
+    asked: tuple[tuple[str, Name], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Current:
     """`SELECT CURRENT_ROLE(), ...`: what the session is."""
 
@@ -198,5 +205,6 @@ Statement: TypeAlias = (
     | Use
     | Call
     | Calls
+    | Refreshes
     | Current
 )
