@@ -1,7 +1,8 @@
 """`make week`: a week of upkeep, a landing a minute, as tests/stack/upkeep/test_week.py lives it in short.
 
 The whole of it (10,080 landings) takes an hour and more. Prints what it left behind as one line of JSON;
-exits with 1 where readers saw a wrong number, or storage settles above one and a half times the live data.
+exits with 1 where readers saw a wrong number, where storage settles above one and a half times the live data,
+or where costs are not what the storage counted.
 """
 
 from __future__ import annotations
@@ -11,15 +12,21 @@ import json
 import sys
 import uuid
 from dataclasses import asdict
+from math import isclose
 
 from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.clients import Clients
+from frazil.costs.units import Units
 from frazil.settings.profile import Settings
+from frazil.settings.profile_file import frazil_home
+from frazil_local.home import Home
 from kit.records.topics import topic_maker
 from kit.runs.week import KINDS, MINUTES, Outcome, Pace, live_through
+from kit.stack.counted import Counters, counters, own_bucket
 
 MOST_STORAGE = 1.5
+NEAR = 0.02
 
 
 def main() -> int:
@@ -33,13 +40,26 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=2.0, help="seconds between two reads")
     options = parser.parse_args()
     pace = Pace(options.landings, options.minute, options.records, per_file=options.per_file)
-    make = topic_maker(Clients(Settings.load()), f"week_{uuid.uuid4().hex[:8]}", "bench")
+    settings = Settings.load()
+    bucket = own_bucket(settings)
+    clients = Clients(settings.with_changes(rest={"warehouse": bucket}))
+    make = topic_maker(clients, f"week_{uuid.uuid4().hex[:8]}", "bench")
     outcome = live_through(make(**pace.spec()), pace, options.pause)
-    sys.stdout.write(json.dumps(_document(outcome)) + "\n")
-    return 0 if _well(outcome, pace) else 1
+    storage = counters(Home(frazil_home()), bucket)
+    sys.stdout.write(json.dumps(_document(outcome, storage)) + "\n")
+    return 0 if _well(outcome, pace) and _adds_up(outcome.counted, storage) else 1
 
 
-def _document(outcome: Outcome) -> dict[str, object]:
+def _adds_up(counted: Units, storage: Counters) -> bool:
+    """Whether costs are what the storage counted; the catalog itself puts a metadata file of each commit."""
+    sent = counted["bytes_written"] + counted["metadata_bytes"]
+    puts = counted["writes"] - counted["commits"]
+    return isclose(sent, storage.received, rel_tol=NEAR) and isclose(
+        puts, storage.puts - storage.deletes, rel_tol=NEAR
+    )
+
+
+def _document(outcome: Outcome, storage: Counters) -> dict[str, object]:
     return {
         "seconds": round(outcome.seconds),
         "rows": outcome.rows,
@@ -47,6 +67,8 @@ def _document(outcome: Outcome) -> dict[str, object]:
         "read_failures": [str(e) for e in outcome.readings.failures],
         "runs": {kind: len(outcome.of(kind)) for kind in KINDS},
         "conflicts": sum(r.conflicts for r in outcome.reports),
+        "counted": {**outcome.counted},
+        "storage_counted": asdict(storage),
         "largest_ratio": round(outcome.largest, 3),
         "busy": {**asdict(outcome.busy), "ratio": round(outcome.busy.ratio, 3)},
         "settled": {**asdict(outcome.settled), "ratio": round(outcome.settled.ratio, 3)},

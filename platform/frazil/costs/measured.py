@@ -83,7 +83,7 @@ def _work(snapshot: Snapshot, summary: Mapping[str, str]) -> tuple[str, Units]:
 
 def _stored(metadata: TableMetadata, period: Period) -> Units:
     line = [*ancestors(metadata)][::-1]
-    ends = [*map(made_at, line[1:]), period.now]
+    ends = [*map(made_at, line[1:]), period.now][: len(line)]
     live = sum(_size(s) * period.share_of(made_at(s), end) for s, end in zip(line, ends, strict=True))
     removed = [(made_at(newer), _removed(newer)) for _, newer in pairwise(line)]
     history = sum(size * period.share_of(at, period.now) for at, size in removed)

@@ -18,7 +18,10 @@ from itertools import count, islice
 from typing import Any
 
 import fastavro
+from pyiceberg.table.metadata import TableMetadata
 
+from frazil.costs.measured import STORAGE, lines_of
+from frazil.costs.units import Line, Period, Units, total_of
 from frazil.landing.land import land
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kind import Order, Work
@@ -32,6 +35,8 @@ from kit.records.topics import Topic
 
 MINUTES = 7 * 24 * 60
 """Of a week."""
+
+_EVER = Period(0.0, float("inf"))
 
 MOST_ROUNDS = 5
 """Of upkeep, until a table that nobody writes to needs no more."""
@@ -97,6 +102,7 @@ class Outcome:
         rows: How many records were landed.
         reports: Of all upkeep.
         largest: The most that storage ever was against the live data, from the middle of the week on.
+        counted: What `frazil cost` counts of all commits, those too whose snapshots expired.
         busy: The table right after the last landing, with its upkeep done.
         settled: The same a week later, when nothing was due any more.
         seconds: How long it all took.
@@ -106,6 +112,7 @@ class Outcome:
     rows: int
     reports: list[WorkReport]
     largest: float
+    counted: Units
     busy: Stored
     settled: Stored
     seconds: float
@@ -113,6 +120,26 @@ class Outcome:
     def of(self, kind: str) -> list[WorkReport]:
         """The runs of one kind that did something."""
         return [r for r in self.reports if r.kind == kind and r.done]
+
+
+class Tally:
+    """What costs say of each commit, looked at before its snapshot expires."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._lines: list[Line] = []
+
+    def look(self, metadata: TableMetadata) -> None:
+        """Adds what was committed since the last look."""
+        new = [s for s in metadata.snapshots if s.snapshot_id not in self._seen]
+        self._seen.update(s.snapshot_id for s in new)
+        lines = lines_of("", metadata.model_copy(update={"snapshots": new}), _EVER, in_glue=False)
+        self._lines += [line for line in lines if line.work != STORAGE]
+
+    @property
+    def total(self) -> Units:
+        """Of all that was seen."""
+        return total_of(self._lines)
 
 
 class Sensor:
@@ -157,25 +184,30 @@ def live_through(topic: Topic, pace: Pace, pause: float = 0.2) -> Outcome:
         pause: Seconds between two reads.
     """
     begun, largest, sensor, records = time.time(), 0.0, Sensor(topic), _records(topic, pace)
+    tally = Tally()
     _land_one(topic, pace, records)
     with reading(topic, pause) as readings:
         for number in range(1, pace.landings):
             _land_one(topic, pace, records)
+            tally.look(table_of(topic).metadata)
             sensor.tick(begun + number * pace.minute)
             if number > pace.landings / 2 and number % (pace.landings // 20 or 1) == 0:
                 largest = max(largest, stored(table_of(topic)).ratio)
         sensor.collect()
+        tally.look(table_of(topic).metadata)
         busy = stored(table_of(topic))
-        _settle(sensor, time.time() + max(pace.week, 2 * pace.orphans_after))
+        _settle(sensor, tally, topic, time.time() + max(pace.week, 2 * pace.orphans_after))
     rows, settled = pace.landings * pace.records, stored(table_of(topic))
-    return Outcome(readings, rows, sensor.reports, largest, busy, settled, time.time() - begun)
+    took = time.time() - begun
+    return Outcome(readings, rows, sensor.reports, largest, tally.total, busy, settled, took)
 
 
-def _settle(sensor: Sensor, now: float) -> None:
+def _settle(sensor: Sensor, tally: Tally, topic: Topic, now: float) -> None:
     for _ in range(MOST_ROUNDS):
         if not sensor.tick(now):
             return
         sensor.collect()
+        tally.look(table_of(topic).metadata)
     raise AssertionError(f"something is still due after {MOST_ROUNDS} rounds of upkeep")
 
 

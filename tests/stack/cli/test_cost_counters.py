@@ -3,70 +3,33 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-import psutil
 import pytest
 
 from frazil.connections import Connections
 from frazil_local.home import Home
-from frazil_local.ports import recall, url
-from frazil_local.process import find
-from frazil_local.servers.stand_ins import TABLE_BUCKET
 from kit.records.topics import Topic, create_topic
 from kit.runs.shell import NAMESPACE, Command, Shell
+from kit.stack.counted import counters, own_bucket
 
 pytestmark = pytest.mark.nightly
 
 LANDINGS, RECORDS, SIZE = 6, 250, 8_000
 NEAR = 0.02
-_COUNTED = re.compile(r"^(SeaweedFS_s3_\w+)\{(.*)\} (\S+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Counters:
-    """What the servers have counted so far."""
-
-    received: float  # bytes that the storage took for the tables' bucket
-    puts: float  # requests by which clients put objects there, or parts of them
-    reads: float  # requests for one of them, its size or a part
-    cpu: float  # seconds of Spark's Python processes
-
-
-def counters(home: Home) -> Counters:
-    metrics = httpx.get(f"{url(recall(home.ports), 'storage-metrics')}/metrics", timeout=30).text
-    counted = [
-        (name, labels, float(number))
-        for name, labels, number in _COUNTED.findall(metrics)
-        if f'bucket="{TABLE_BUCKET}"' in labels
-    ]
-    received = sum(n for name, _, n in counted if name.endswith("traffic_received_bytes_total"))
-    requests = [(labels, n) for name, labels, n in counted if name.endswith("request_total")]
-    puts = sum(n for labels, n in requests if 'type="PUT"' in labels or 'type="POST"' in labels)
-    reads = sum(n for labels, n in requests if 'type="GET"' in labels)
-    return Counters(received, puts, reads, sum(map(_used, _workers(home))))
-
-
-def _workers(home: Home) -> Iterator[psutil.Process]:
-    for name in ("spark", "spark-upkeep"):
-        running = find(home.running / f"{name}.json")
-        assert running
-        assert running.process
-        yield from running.process.children(recursive=True)
-
-
-def _used(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system + times.children_user + times.children_system)
+@pytest.fixture
+def bucket(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The tables' own."""
+    name = own_bucket(connections.settings)
+    monkeypatch.setenv("FRAZIL_REST__WAREHOUSE", name)
+    return name
 
 
 def test_costs_add_up_to_what_the_servers_counted(
-    shell: Shell, frazil: Command, connections: Connections, stack_home: Home, fresh_name: str
+    shell: Shell, frazil: Command, connections: Connections, stack_home: Home, fresh_name: str, bucket: str
 ) -> None:
     create_topic(connections.admin, fresh_name, 1, {"compression.type": "producer"})
     derived, name = f"{fresh_name}_made", f"{NAMESPACE}.{fresh_name}"
@@ -76,16 +39,16 @@ def test_costs_add_up_to_what_the_servers_counted(
         derived=[{"table": derived, "sql": sql, "publish": []}],
     )
     topic = Topic(fresh_name, connections, None)  # type: ignore[arg-type]
-    before = counters(stack_home)
+    before = counters(stack_home, bucket)
 
     for _ in range(LANDINGS):
         topic.send([os.urandom(SIZE) for _ in range(RECORDS)], plain="their bytes are counted")
         assert frazil("land", name).code == 0
     assert frazil("compact", name).code == 0
-    worked, of_table = counters(stack_home), costs(frazil, name)
+    worked, of_table = counters(stack_home, bucket), costs(frazil, name)
     assert frazil("derive", f"{name}_made").code == 0
 
-    after = counters(stack_home)
+    after = counters(stack_home, bucket)
     total = costs(frazil, name, f"{name}_made")
     puts = after.puts - before.puts + total["commits"]  # the catalog itself puts the metadata files
     assert total["bytes_in"] == LANDINGS * RECORDS * SIZE

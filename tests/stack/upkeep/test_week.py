@@ -9,21 +9,32 @@ from math import ceil, floor
 import pytest
 
 from frazil.checks.run import run_check
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.position.ledger import read_ledger
+from frazil_local.home import Home
 from kit.readers.opened import table_of
 from kit.records.topics import Topic, topic_maker
 from kit.runs.week import Outcome, Pace, live_through
+from kit.stack.counted import counters, own_bucket
 
 pytestmark = pytest.mark.nightly
 
 PACE = Pace(landings=80, per_file=8)
+NEAR = 0.02
 
 
 @pytest.fixture(scope="module")
-def lived(sharing: Connections) -> tuple[Topic, Outcome]:
+def bucket(sharing: Connections) -> str:
+    """The table's own."""
+    return own_bucket(sharing.settings)
+
+
+@pytest.fixture(scope="module")
+def lived(sharing: Connections, bucket: str) -> tuple[Topic, Outcome]:
     """One week for all tests."""
-    make = topic_maker(sharing, f"t{uuid.uuid4().hex[:12]}", "upkeep_tests")
+    there = Clients(sharing.settings.with_changes(rest={"warehouse": bucket}))
+    make = topic_maker(there, f"t{uuid.uuid4().hex[:12]}", "upkeep_tests")
     topic = make(**PACE.spec())
     return topic, live_through(topic, PACE, pause=0.5)
 
@@ -80,6 +91,17 @@ def test_rows_and_position_are_as_if_there_were_no_upkeep(topic: Topic, week: Ou
 
 def test_storage_ends_near_the_live_data(week: Outcome) -> None:
     assert week.settled.ratio < 1.5, week.settled
+
+
+def test_what_the_week_cost_adds_up_to_what_the_storage_counted(
+    week: Outcome, stack_home: Home, bucket: str
+) -> None:
+    storage, counted = counters(stack_home, bucket), week.counted
+
+    sent = counted["bytes_written"] + counted["metadata_bytes"]
+    assert sent == pytest.approx(storage.received, rel=NEAR)
+    by_clients = counted["writes"] - counted["commits"]  # the catalog itself puts the metadata files
+    assert by_clients == pytest.approx(storage.puts - storage.deletes, rel=NEAR)
 
 
 def test_snapshots_manifests_and_metadata_files_are_bounded(topic: Topic, week: Outcome) -> None:

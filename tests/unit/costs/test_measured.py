@@ -127,3 +127,9 @@ def test_a_table_of_two_tags_is_with_each_of_them_and_others_are_apart() -> None
     writes = {tag: total_of(group)["writes"] for tag, group in grouped(lines, "tag").items()}
 
     assert writes == {"domain=sales": 7, "tier=gold": 4, "(no tag)": 2}
+
+
+def test_a_table_that_nobody_wrote_to_has_stored_nothing() -> None:
+    stored = units_by_work(History())["storage"]
+
+    assert stored == {"live_bytes": 0, "history_bytes": 0, "byte_seconds": 0}

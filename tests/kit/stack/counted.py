@@ -1,0 +1,75 @@
+"""What the servers of the embedded stack count of a bucket that some tables have to themselves."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import boto3
+import httpx
+import psutil
+
+from frazil.settings.profile import Settings
+from frazil_local.home import Home
+from frazil_local.ports import recall, url
+from frazil_local.process import find
+
+_COUNTED = re.compile(r"^(SeaweedFS_s3_\w+)\{(.*)\} (\S+)$", re.MULTILINE)
+
+
+def own_bucket(settings: Settings) -> str:
+    """A new table bucket, which other tests that run meanwhile put nothing into."""
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
+    client = boto3.client(
+        "s3tables", endpoint_url=settings.s3_endpoint, region_name=settings.aws.region,
+        aws_access_key_id=settings.aws.access_key.get_secret_value(),
+        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
+    )  # fmt: skip
+    name = f"counted-{uuid.uuid4().hex[:12]}"
+    client.create_table_bucket(name=name)
+    return name
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the servers have counted so far."""
+
+    received: float  # bytes that the storage took for the bucket
+    puts: float  # requests by which clients put objects there, or parts of them
+    deletes: (
+        float  # requests that remove one; Arrow then puts a marker of its folder, which costs do not count
+    )
+    reads: float  # requests for one of them, its size or a part
+    cpu: float  # seconds of Spark's Python processes, for whatever bucket
+
+
+def counters(home: Home, bucket: str) -> Counters:
+    """What they say now. What the catalog itself puts there is not in it."""
+    metrics = httpx.get(f"{url(recall(home.ports), 'storage-metrics')}/metrics", timeout=30).text
+    counted = [
+        (name, labels, float(number))
+        for name, labels, number in _COUNTED.findall(metrics)
+        if f'bucket="{bucket}"' in labels
+    ]
+    received = sum(n for name, _, n in counted if name.endswith("traffic_received_bytes_total"))
+    requests = [(labels, n) for name, labels, n in counted if name.endswith("request_total")]
+    puts = sum(n for labels, n in requests if 'type="PUT"' in labels or 'type="POST"' in labels)
+    deletes = sum(n for labels, n in requests if 'type="DELETE"' in labels)
+    reads = sum(n for labels, n in requests if 'type="GET"' in labels)
+    return Counters(received, puts, deletes, reads, sum(map(_used, _workers(home))))
+
+
+def _workers(home: Home) -> Iterator[psutil.Process]:
+    for name in ("spark", "spark-upkeep"):
+        running = find(home.running / f"{name}.json")
+        assert running
+        assert running.process
+        yield from running.process.children(recursive=True)
+
+
+def _used(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
