@@ -21,9 +21,9 @@ from frazil.costs.units import Units
 from frazil.settings.profile import Settings
 from frazil.settings.profile_file import frazil_home
 from frazil_local.home import Home
+from kit.costs.storage_counters import Counters, counters, own_bucket
 from kit.records.topics import topic_maker
 from kit.runs.week import KINDS, MINUTES, Outcome, Pace, live_through
-from kit.stack.counted import Counters, counters, own_bucket
 
 MOST_STORAGE = 1.5
 NEAR = 0.02

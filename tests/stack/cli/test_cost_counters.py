@@ -10,9 +10,9 @@ import pytest
 
 from frazil.connections import Connections
 from frazil_local.home import Home
+from kit.costs.storage_counters import counters, own_bucket
 from kit.records.topics import Topic, create_topic
 from kit.runs.shell import NAMESPACE, Command, Shell
-from kit.stack.counted import counters, own_bucket
 
 pytestmark = pytest.mark.nightly
 

@@ -10,7 +10,7 @@ import pytest
 from frazil_local.cli.demo import DERIVED, OTHERS, TABLE
 from frazil_local.home import Home
 from frazil_local.servers.stand_ins import TABLE_BUCKET
-from kit.stack.counted import counters
+from kit.costs.storage_counters import counters
 from kit.stack.own_stack import Own
 from kit.stack.shared_stack import free_offset
 

@@ -13,10 +13,10 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.position.ledger import read_ledger
 from frazil_local.home import Home
+from kit.costs.storage_counters import counters, own_bucket
 from kit.readers.opened import table_of
 from kit.records.topics import Topic, topic_maker
 from kit.runs.week import Outcome, Pace, live_through
-from kit.stack.counted import counters, own_bucket
 
 pytestmark = pytest.mark.nightly
 
