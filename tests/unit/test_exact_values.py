@@ -39,7 +39,7 @@ OF_COUNTS = {
     "checks/derived.py", "checks/own.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py",
     "landing/replay/difference.py", "landing/upsert/matches.py", "landing/upsert/versions.py",
     "tables/rewrites/remainder.py", "tables/spark/session.py",
-    "telemetry/metrics.py",
+    "telemetry/metrics.py", "upkeep/statistics.py",
 }  # fmt: skip
 """Modules that collect Spark's rows: counts, offsets, paths of files and the like, and no user's value."""
 

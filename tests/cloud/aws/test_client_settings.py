@@ -11,7 +11,10 @@ from frazil.errors import ClientSettingsError
 from frazil.settings.systems.aws import AwsSettings
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.client_settings import client_settings
+from frazil_cloud.spec.aws import AwsPart
+from frazil_cloud.spec.confluent import KeyUse
 from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.names import Names
 from kit.clouds.cloud_aws import CloudAws
 
 NAMES = DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": "lab-lake"}}).names
@@ -118,8 +121,11 @@ def test_what_is_wrong_is_said_in_one_word(stored: CloudAws, kind: str) -> None:
 
 
 def test_a_name_that_can_be_no_secret_is_an_invalid_parameter(stored: CloudAws) -> None:
-    names = DeploymentSpec.model_construct(name="", aws=None, prefix="x").names
-    object.__setattr__(names, "secret", lambda _: "")
+    class Nameless(Names):
+        def secret(self, use: KeyUse) -> str:
+            return ""
+
+    names = Nameless("", "x", AwsPart(bucket="shop-bucket"))
 
     with pytest.raises(ClientSettingsError) as refused:
         client_settings(Aws(stored.settings), names, "consumer")

@@ -206,7 +206,8 @@ def test_each_statement_that_was_said_has_a_source_in_the_docs(made: InSnowflake
     ]  # tests say theirs in small letters
     statements = {re.sub("OR REPLACE |IF NOT EXISTS ", "", statement) for statement in by_frazil}
 
-    assert {statement.partition(" ")[0] for statement in statements} >= VERBS - {"REVOKE"}
+    # What alters an object in the way of a user's change is played at night.
+    assert {statement.partition(" ")[0] for statement in statements} >= VERBS - {"REVOKE", "ALTER"}
     assert [each for each in sorted(statements) if not any(each.startswith(head) for head in known)] == []
 
 

@@ -99,7 +99,8 @@ def test_describe_shows_columns_and_landings(frazil: Command, topic: Topic, name
 def drop_view(topic: Topic) -> None:
     """Somebody drops Snowflake's clean view."""
     with open_snowflake(topic.connections.settings) as connection:
-        rows(connection, f"DROP VIEW {Snowflake(topic.spec, topic.connections.settings).view}")
+        _, view = Snowflake(topic.spec, topic.connections.settings).relations
+        rows(connection, f"DROP VIEW {view}")
 
 
 def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
@@ -162,7 +163,7 @@ def test_drift_names_what_readers_do_not_see_and_repairs_it(frazil: Command, top
     assert (behind.code, values) == (1, [("glue", "behind", 1), ("snowflake", "behind", 1)])
     assert [(row["rows"], row["rows_shown"]) for row in behind.document] == [(15, 10), (15, 10)]
     repaired = [line.split() for line in followed.out.splitlines() if "repaired" in line]
-    assert [line[-2:] for line in repaired] == [["15", "15"]] * 2
+    assert [line.count("15") for line in repaired] == [2, 2]
     assert (followed.code, "2 of 2 targets of tables are in step" in followed.err) == (0, True)
     assert (after.code, [row["state"] for row in after.document]) == (0, ["in step", "in step"])
     values = [(row["target"], row["state"]) for row in dropped.document]
