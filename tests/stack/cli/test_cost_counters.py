@@ -61,6 +61,33 @@ def test_costs_add_up_to_what_the_servers_counted(
     assert 0 < total["task_seconds"] <= worked.cpu - before.cpu, "workers start, and import, beside tasks"
 
 
+def test_requests_of_landings_by_key_are_those_that_the_storage_counted(
+    shell: Shell, frazil: Command, connections: Connections, stack_home: Home, fresh_name: str, bucket: str
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    name = f"{NAMESPACE}.{fresh_name}"
+    shell.write(
+        {
+            "topic": fresh_name,
+            "mode": "upsert",
+            "value_format": "bytes",
+            "key_format": "string",
+            "publish": [],
+        }
+    )
+    topic = Topic(fresh_name, connections, None)  # type: ignore[arg-type]
+    before = counters(stack_home, bucket)
+
+    for start in range(LANDINGS):  # each changes half of the keys of the one before
+        topic.send_keyed([(b"k%d" % (start * 50 + n), os.urandom(SIZE)) for n in range(100)])
+        assert frazil("land", name).code == 0
+
+    after, total = counters(stack_home, bucket), costs(frazil, name)
+    assert total["records"] == LANDINGS * 100
+    assert 0 <= after.reads - before.reads - total["reads"] <= 1, "one of the first landing is not counted"
+    assert total["writes"] - total["commits"] == pytest.approx(after.puts - before.puts, rel=NEAR)
+
+
 def costs(frazil: Command, *tables: str) -> dict[str, Any]:
     total: dict[str, Any] = frazil("cost", *tables, "--by", "work", "--json").document["total"]
     return total
