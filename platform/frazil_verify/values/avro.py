@@ -40,7 +40,7 @@ def parsed(schema: Schema) -> Any:
 def _take_in(schema: Schema, named: dict[str, Any]) -> None:
     for reference in schema.references.values():
         _take_in(reference, named)
-        fastavro.parse_schema(json.loads(reference.text), named_schemas=named)
+        fastavro.parse_schema(json.loads(reference.text), named_schemas=named, expand=True)
 
 
 def fields_of(tree: Any) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
-from frazil.tables.metadata.snapshots import ancestors, made_at, number, summary_of
+from frazil.tables.metadata.snapshots import ancestors, is_ours, made_at, number, summary_of
 from frazil.tables.spark.session import live_rows
 
 if TYPE_CHECKING:
@@ -140,10 +140,9 @@ def _is_takeover(snapshot: Snapshot) -> bool:
 
 def _is_foreign(snapshot: Snapshot) -> bool:
     summary = summary_of(snapshot)
-    ours = any(name.startswith("frazil.") for name in summary)
     operation = snapshot.summary.operation.value if snapshot.summary else ""
     changes = "total-records" not in summary or any(int(summary.get(name, 0)) for name in _CHANGES)
-    return changes and not ours and operation != "replace"
+    return changes and not is_ours(summary) and operation != "replace"
 
 
 def _find(table: Table, snapshot_id: int) -> Snapshot:

@@ -21,6 +21,7 @@ from frazil.tables.catalogs.catalog import is_conflict, is_lost
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.catalogs.requests import REQUESTED, Requests
+from frazil.tables.metadata.snapshots import is_ours, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -134,11 +135,14 @@ class _Sending:
             return None
 
     def _say_requests(self, table: Table, tx: Transaction) -> None:
-        """Lets the newest snapshot say what the store was asked for since this process' last one."""
+        """Lets the newest snapshot say what the store was asked for since this process' last one.
+
+        One without a word of Frazil's own stays without: it takes over what another engine did.
+        """
         from pyiceberg.table.update import AddSnapshotUpdate
 
         added = [u.snapshot for u in tx._updates if isinstance(u, AddSnapshotUpdate)]
-        if not added or (summary := added[-1].summary) is None:
+        if not added or (summary := added[-1].summary) is None or not is_ours(summary_of(added[-1])):
             return
         self._requests += REQUESTED.take(table.location())
         for name, value in self._requests.summary.items():

@@ -72,6 +72,11 @@ def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:
     return {} if summary is None else summary.additional_properties
 
 
+def is_ours(summary: Mapping[str, str]) -> bool:
+    """Whether Frazil says something of its own in a summary; else another engine's doing stands there."""
+    return any(name.startswith("frazil.") for name in summary)
+
+
 def is_rowless(metadata: TableMetadata) -> bool:
     """Whether there is a head, and no snapshot that is kept has a row: nothing is read by the columns."""
     totals = [number_or_none(summary_of(snapshot), "total-records") for snapshot in metadata.snapshots]
