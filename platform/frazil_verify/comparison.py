@@ -24,7 +24,7 @@ class Scope:
     Args:
         landed: The offsets that the table claims to hold, by partition.
         kept: The offsets that the topic still has.
-        expired_before: Rows of an older timestamp may be gone; microseconds.
+        expired_before: Rows of an older timestamp may be gone; milliseconds since the epoch.
         compacts: Whether later offsets may have lost their records, too.
     """
 

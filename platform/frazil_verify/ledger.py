@@ -32,9 +32,9 @@ class Claim:
 
     @property
     def expired_before(self) -> int | None:
-        """Rows of an older timestamp may be gone; microseconds since the epoch."""
+        """Rows of an older timestamp may be gone; milliseconds since the epoch."""
         value = self.summary.get(f"{_PREFIX}expired-before")
-        return int(value) * 1000 if value else None
+        return int(value) if value else None
 
 
 def newest_claim(table: TableMetadata) -> Claim:

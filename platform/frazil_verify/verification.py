@@ -124,7 +124,7 @@ class Verification:
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)
             row = row_digest(made)
             older = row_digest(self._older(message)) if self._older and made.row else row
-            buckets.add(place, (key, row, offset, time * 1000, partition, made.kind, older))
+            buckets.add(place, (key, row, offset, time, partition, made.kind, older))
         return buckets
 
     def _rows(self, report: Report) -> Buckets:
@@ -185,9 +185,15 @@ class Verification:
             yield from (((row[partition], row[offset]), row) for row in batch)
 
     def _positions(self, names: Iterable[str]) -> list[int]:
-        """Where columns stand in a row."""
-        compared = [c.name for c in self._expected.compared]
-        return [compared.index(name) for name in names]
+        """Where columns stand in a row.
+
+        Raises:
+            UnverifiableError: The table lacks one, or nothing says what stands in it.
+        """
+        compared = {c.name: place for place, c in enumerate(self._expected.compared)}
+        if missing := [name for name in names if name not in compared]:
+            raise UnverifiableError(f"rows are told apart by {', '.join(missing)}, which can't be compared")
+        return [compared[name] for name in names]
 
     @cached_property
     def _letters(self) -> Letters:

@@ -7,7 +7,7 @@ import binascii
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,9 +111,13 @@ class _Compiler:
         if node.get("type") == "array":
             pair = self.properties(node.get("items", {}))
             key, item = (self.compile(pair.get(w, {}), want[w]) for w in ("key", "value"))
-            return lambda value: sorted_pairs({key(each["key"]): item(each.get("value")) for each in value})
+            return lambda value: sorted_pairs({key(k): item(v) for k, v in _entries(value)})
         each = self.compile(node.get("additionalProperties") or {}, want["value"])
-        return lambda value: sorted_pairs({name: each(inner) for name, inner in value.items()})
+        return lambda value: (
+            sorted_pairs({name: each(inner) for name, inner in value.items()})
+            if isinstance(value, dict)
+            else _bad("no map")
+        )
 
     def plain(self, node: Any) -> Mapping[str, Any]:
         """The one branch that is not null; what `$ref` names."""
@@ -138,6 +142,16 @@ class _Compiler:
 
 def _branches(node: Mapping[str, Any]) -> Sequence[Any]:
     return node.get("oneOf") or node.get("anyOf") or ()
+
+
+def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
+    """The entries of a map that Connect wrote as an array, for its keys are no texts."""
+    known: set[str] = set()
+    for each in value if isinstance(value, list) else _bad("no list of entries"):
+        if not isinstance(each, dict) or each.get("key") is None or repr(each["key"]) in known:
+            _bad("an entry without a key, or one with the key of another")
+        known.add(repr(each["key"]))
+        yield each["key"], each.get("value")
 
 
 def _list(convert: Convert) -> Convert:

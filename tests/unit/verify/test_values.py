@@ -34,6 +34,12 @@ def avro(fields: list[dict[str, Any]]) -> Schema:
     return Schema(1, "AVRO", json.dumps({"type": "record", "name": "R", "fields": fields}), {})
 
 
+def named(name: str, references: dict[str, Schema], **types: str) -> Schema:
+    fields = [{"name": field, "type": kind} for field, kind in types.items()]
+    text = json.dumps({"type": "record", "name": name, "fields": fields})
+    return Schema(1, "AVRO", text, references)
+
+
 def written(schema: Schema, value: dict[str, Any]) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(schema.text)), value)
@@ -163,6 +169,40 @@ message Order {
 }
 enum Colour { RED = 0; BLUE = 1; }
 """
+
+
+ENTRIES = {
+    "type": "array",
+    "items": {"properties": {"key": {"type": "integer"}, "value": {"type": "string"}}},
+}
+MAP = {"type": "map", "key": "long", "value": "string"}
+
+
+@pytest.mark.parametrize(
+    ("node", "sent"),
+    [
+        (ENTRIES, [{"value": "a"}]),
+        (ENTRIES, [{"key": None, "value": "a"}]),
+        (ENTRIES, [{"key": 1, "value": "a"}, {"key": 1, "value": "b"}]),
+        (ENTRIES, {"1": "a"}),
+        ({"additionalProperties": {"type": "string"}}, ["a"]),
+    ],
+)
+def test_what_is_no_map_in_json_is_bad(node: Any, sent: Any) -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": node}}), {})
+
+    with pytest.raises(BadRecordError):
+        JsonReader(schema, struct(f=MAP))(json.dumps({"f": sent}).encode())
+
+
+def test_a_schema_knows_the_types_that_its_references_refer_to() -> None:
+    city = named("geo.City", {}, n="int")
+    address = named("geo.Address", {"geo.City": city}, city="geo.City")
+    person = named("Person", {"geo.Address": address}, home="geo.Address")
+
+    reader = AvroReader(person, person, struct(home=struct(city=struct(n="int"))))
+
+    assert reader(b"\x04") == (((2,),),)
 
 
 def test_protobuf() -> None:
