@@ -21,9 +21,9 @@ from frazil.costs.units import Units
 from frazil.settings.profile import Settings
 from frazil.settings.profile_file import frazil_home
 from frazil_local.home import Home
-from kit.costs.storage_counters import Counters, counters, own_bucket
 from kit.records.topics import topic_maker
 from kit.runs.week import KINDS, MINUTES, Outcome, Pace, live_through
+from kit.storage.counters import Counters, by_clients, counters, own_bucket
 
 MOST_STORAGE = 1.5
 NEAR = 0.02
@@ -51,9 +51,8 @@ def main() -> int:
 
 
 def _adds_up(counted: Units, storage: Counters) -> bool:
-    """Whether costs are what the storage counted; the catalog itself puts a metadata file of each commit."""
-    sent = counted["bytes_written"] + counted["metadata_bytes"]
-    puts = counted["writes"] - counted["commits"]
+    """Whether costs are what the storage counted."""
+    sent, puts = by_clients(counted)
     return isclose(sent, storage.received, rel_tol=NEAR) and isclose(
         puts, storage.puts - storage.deletes, rel_tol=NEAR
     )

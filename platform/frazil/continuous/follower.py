@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event
@@ -31,6 +31,17 @@ _LISTENERS = "telling Dagster"
 _OTHERS_MOVE = 60.0
 """Seconds after which a table is derived again whose inputs others land."""
 
+Submit = Callable[[Callable[[], None]], "Future[None]"]
+"""Lets work be done, now or soon."""
+
+
+def _at_once(work: Callable[[], None]) -> Future[None]:
+    """Work that is done by now."""
+    done: Future[None] = Future()
+    work()
+    done.set_result(None)
+    return done
+
 
 class Follower:
     """Works in rounds beside the landings: whatever landed since the last round is followed once.
@@ -52,6 +63,7 @@ class Follower:
         self._news: SimpleQueue[tuple[TableName, LandingReport | ChecksFailedError | Failure]] = SimpleQueue()
         self._owed = {name for name, spec in self._specs.items() if not spec.is_read_only}
         self._looked = clock()
+        self._telling = _at_once(lambda: None)
 
     def landed(self, table: str, report: LandingReport) -> None:
         """Takes note of a landing; may be called by any thread."""
@@ -71,31 +83,31 @@ class Follower:
         self._tell(self._bulletin.hold)
         # Listeners take seconds, and so do the checks that they hear of: what lands meanwhile is shown.
         with ThreadPoolExecutor(1, thread_name_prefix="telling") as pool:
-            telling = pool.submit(lambda: None)
             while not stop.wait(_REST):
-                self._follow_all(stop)
-                if self._bulletin.is_due and telling.done():
-                    telling = pool.submit(self._tell, partial(self._bulletin.tell, self._bulletin.take()))
+                self.round(stop, pool.submit)
         self._take_in()
         self._show_landed()
-        self._tell_gathered()
+        self._tell_gathered(_at_once)
         self._tell(self._bulletin.release)
 
-    def round(self, stop: Event) -> None:
-        """Follows all that is owed, and tells of it when it is time."""
-        self._follow_all(stop)
-        if self._bulletin.is_due:
-            self._tell_gathered()
+    def round(self, stop: Event, submit: Submit = _at_once) -> None:
+        """Follows all that is owed, and tells of it when it is time.
 
-    def _tell_gathered(self) -> None:
-        self._tell(partial(self._bulletin.tell, self._bulletin.take()))
-
-    def _follow_all(self, stop: Event) -> None:
+        Args:
+            stop: Ends the round between two tables.
+            submit: Lets another thread tell, one batch after the other; by default this one tells.
+        """
         self._take_in()
         self._show_landed()
         for name, spec in self._specs.items():
             if isinstance(spec, DerivedSpec) and self._is_owed(name) and not stop.is_set():
                 self._follow(name)
+        if self._bulletin.is_due and self._telling.done():
+            self._tell_gathered(submit)
+
+    def _tell_gathered(self, submit: Submit) -> None:
+        tell = partial(self._bulletin.tell, self._bulletin.take())
+        self._telling = submit(partial(self._tell, tell))
 
     def _show_landed(self) -> None:
         topics = [name for name, spec in self._specs.items() if isinstance(spec, TableSpec)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlglot import parse_one
+from sqlglot import exp, parse_one
 
 from frazil_local.snowflake.access import Access
 from frazil_local.snowflake.answers import Refused, Result, already_there, message, missing, unsupported
@@ -70,22 +70,23 @@ _USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALO
 """The property by which an Iceberg table names one."""
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What an account consists of."""
+
+    access: Access
+    objects: Objects
+    tables: IcebergTables
+    linked: LinkedDatabases
+    knobs: Knobs
+
+
 class Account:
     """The one account of the stand-in."""
 
-    def __init__(
-        self,
-        access: Access,
-        objects: Objects,
-        tables: IcebergTables,
-        linked: LinkedDatabases,
-        knobs: Knobs,
-    ) -> None:
-        self._access = access
-        self._objects = objects
-        self._tables = tables
-        self._linked = linked
-        self._knobs = knobs
+    def __init__(self, parts: Parts) -> None:
+        self._access, self._objects, self._tables = parts.access, parts.objects, parts.tables
+        self._linked, self._knobs = parts.linked, parts.knobs
         self._one_at_a_time = threading.Lock()
 
     def parse(self, sql: str) -> Statement | None:
@@ -97,9 +98,9 @@ class Account:
         with self._one_at_a_time:
             self._linked.look()
 
-    def admit(self, sql: str, session: Session) -> None:
+    def admit(self, tree: exp.Expr, session: Session) -> None:
         """Hears what fakesnow is about to do; refuses to make anything in a catalog-linked database."""
-        deed = deed_of(parse_one(sql, read="snowflake"), session)
+        deed = deed_of(tree, session)
         if deed and deed.verb == "CREATE" and self._linked.has(deed.name):
             raise unsupported(f"{deed.kind} in a catalog-linked database.")
 

@@ -18,6 +18,7 @@ from fakesnow.expr import normalise_ident
 from fakesnow.server import ServerError, query_request, routes, sessions, to_conn, to_token
 from fakesnow.transforms import SERVER_VERSION
 from pydantic import ValidationError
+from sqlglot import parse_one
 from sqlglot.errors import SqlglotError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -29,7 +30,7 @@ from starlette.types import ASGIApp
 from frazil.errors import MALFORMED
 from frazil_local.cloud.faults import Call, Faulty
 from frazil_local.snowflake.access import OwnKey, access_of
-from frazil_local.snowflake.account import Account
+from frazil_local.snowflake.account import Account, Parts
 from frazil_local.snowflake.answers import Refused, Result, failure, success, syntax_error
 from frazil_local.snowflake.config import Config
 from frazil_local.snowflake.engine import merged, open_fakesnow, own_cursor
@@ -172,7 +173,7 @@ class StandIn:
         if isinstance(statement, DropDatabase):
             _leave_database(statement.name)
         if result is None:
-            self._account.admit(body["sqlText"], session)
+            self._account.admit(parse_one(body["sqlText"], read="snowflake"), session)
             return merged(connection, body) if is_merge(body["sqlText"]) else None
         return result
 
@@ -281,7 +282,7 @@ def _serve(config: Config) -> None:
     knobs = Knobs()
     tables = IcebergTables(access, objects, fakesnow, knobs, config.pace)
     linked = LinkedDatabases(access, objects, fakesnow, tables, knobs, config.pace)
-    account = kind(access, objects, tables, linked, knobs)
+    account = kind(Parts(access, objects, tables, linked, knobs))
     application = StandIn(account, objects, fakesnow, knobs).application()
     try:
         uvicorn.run(application, host="127.0.0.1", port=config.port, log_level="warning", access_log=False)

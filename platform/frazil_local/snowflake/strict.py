@@ -9,12 +9,8 @@ from typing import Any
 
 from sqlglot import exp, parse_one
 
-from frazil_local.snowflake.access import Access
-from frazil_local.snowflake.account import Account
+from frazil_local.snowflake.account import Account, Parts
 from frazil_local.snowflake.answers import Refused, Result, missing
-from frazil_local.snowflake.iceberg.linked import LinkedDatabases
-from frazil_local.snowflake.iceberg.tables import IcebergTables
-from frazil_local.snowflake.knobs import Knobs
 from frazil_local.snowflake.language.parsing import parse_relation, parse_statement
 from frazil_local.snowflake.language.statements import (
     RELATIONS,
@@ -26,7 +22,7 @@ from frazil_local.snowflake.language.statements import (
     Show,
     Statement,
 )
-from frazil_local.snowflake.objects import Objects, Stored, granted_as
+from frazil_local.snowflake.objects import Stored, granted_as
 from frazil_local.snowflake.relations import Relations, deed_of, tables_of
 from frazil_local.snowflake.rights.guard import Guard
 from frazil_local.snowflake.rights.privileges import Privileges, hidden
@@ -36,18 +32,12 @@ from frazil_local.snowflake.rights.session import Session
 class StrictAccount(Account):
     """Refuses what the role of a session may not do, and notes who owns what was made."""
 
-    def __init__(
-        self,
-        access: Access,
-        objects: Objects,
-        tables: IcebergTables,
-        linked: LinkedDatabases,
-        knobs: Knobs,
-    ) -> None:
-        super().__init__(access, objects, tables, linked, knobs)
-        self._privileges = Privileges(objects)
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self._privileges = Privileges(parts.objects)
         self._privileges.seed()
-        self._guard, self._relations = Guard(objects, self._privileges), Relations(objects, self._privileges)
+        self._guard = Guard(parts.objects, self._privileges)
+        self._relations = Relations(parts.objects, self._privileges)
 
     def parse(self, sql: str) -> Statement | None:
         """See `Account`: it also knows lists and comments of what fakesnow makes."""
@@ -63,10 +53,9 @@ class StrictAccount(Account):
         self._follow(statement, session)
         return result
 
-    def admit(self, sql: str, session: Session) -> None:
+    def admit(self, tree: exp.Expr, session: Session) -> None:
         """Refuses what fakesnow must not do for this session; opens the Iceberg tables that it reads."""
-        super().admit(sql, session)
-        tree = _parsed(sql)
+        super().admit(tree, session)
         self._guard.check_query(tree, session)
         if isinstance(tree, exp.Query):
             self._open(tree, session)

@@ -13,6 +13,7 @@ from pyiceberg.types import LongType, NestedField
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from kit.runs.waiting import PATIENCE
+from kit.storage.client import storage_client
 
 
 def write_everywhere(to: Connections, name: str) -> None:
@@ -22,7 +23,7 @@ def write_everywhere(to: Connections, name: str) -> None:
     producer.produce(name, b"a record")
     assert producer.flush(PATIENCE) == 0
     to.registry.register_schema(f"{name}-value", Schema('"string"', "AVRO"))
-    s3(settings).put_object(Bucket="lake", Key=name, Body=b"an object")
+    storage_client(settings).put_object(Bucket="lake", Key=name, Body=b"an object")
     to.catalog.create_namespace(name)
     to.catalog.create_table((name, "a_table"), IcebergSchema(NestedField(1, "id", LongType())))
     to.glue.create_database(DatabaseInput={"Name": name})
@@ -52,7 +53,7 @@ def read_everywhere(of: Connections, name: str) -> dict[str, Any]:
     return {
         "kafka": first_record(of.settings, name),
         "registry": [each for each in of.registry.get_subjects() if each.startswith(name)],
-        "s3": s3(of.settings).get_object(Bucket="lake", Key=name)["Body"].read(),
+        "s3": storage_client(of.settings).get_object(Bucket="lake", Key=name)["Body"].read(),
         "rest": of.catalog.list_tables(name),
         "glue": (glue["Name"], glue["VersionId"]),
         "snowflake": rows,
@@ -67,17 +68,3 @@ def first_record(settings: Settings, topic: str) -> bytes | None:
         return None if message is None else message.value()
     finally:
         consumer.close()
-
-
-def s3(settings: Settings) -> Any:
-    import boto3
-
-    assert settings.aws.access_key
-    assert settings.aws.secret_key
-    return boto3.client(
-        "s3",
-        endpoint_url=settings.s3.endpoint,
-        region_name=settings.aws.region,
-        aws_access_key_id=settings.aws.access_key.get_secret_value(),
-        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
-    )

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import boto3
 import pytest
 
 from frazil.connections import Connections
@@ -20,6 +19,7 @@ from frazil.spec.freshness import Budget
 from kit.readers.duck import duckdb_on
 from kit.records.topics import Topic
 from kit.runs.shell import Command, Shell
+from kit.storage.client import storage_client
 from resources.metadata import table_metadata
 
 LANDINGS, RECORDS = 3, 20
@@ -36,16 +36,11 @@ def landed(topic: Topic) -> Topic:
 
 def objects(settings: Settings, location: str) -> dict[str, int]:
     """All objects of a table and their sizes."""
-    assert settings.aws.access_key
-    assert settings.aws.secret_key
     where = urlsplit(location)
-    client = boto3.client(
-        "s3", endpoint_url=settings.s3_endpoint, region_name=settings.aws.region,
-        aws_access_key_id=settings.aws.access_key.get_secret_value(),
-        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
-    )  # fmt: skip
-    pages = client.get_paginator("list_objects_v2").paginate(
-        Bucket=where.netloc, Prefix=where.path.lstrip("/")
+    pages = (
+        storage_client(settings)
+        .get_paginator("list_objects_v2")
+        .paginate(Bucket=where.netloc, Prefix=where.path.lstrip("/"))
     )
     return {each["Key"]: each["Size"] for page in pages for each in page.get("Contents", ())}
 

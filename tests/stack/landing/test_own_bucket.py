@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import boto3
 import pytest
 
 from frazil.clients import Clients
@@ -15,12 +14,13 @@ from frazil.settings.profile import Settings
 from frazil.upkeep.compaction.run import Order, compact
 from kit.readers.stored import files_under
 from kit.records.topics import topic_maker
+from kit.storage.client import storage_client
 
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d"
 
 
 def test_tables_that_glue_owns_lie_below_the_warehouse_that_was_set(stack: Settings, fresh_name: str) -> None:
-    s3_of(stack).create_bucket(Bucket=fresh_name)
+    storage_client(stack).create_bucket(Bucket=fresh_name)
     warehouse = f"s3://{fresh_name}/lake/bronze"
     settings = stack.with_changes(catalog="glue", glue={"warehouse": warehouse})
     topic = topic_maker(Clients(settings), fresh_name, "landing_tests")()
@@ -43,7 +43,7 @@ def test_all_that_landings_and_upkeep_write_is_encrypted_by_the_key(stack: Setti
         glue={"warehouse": f"s3://{fresh_name}/lake"},
         s3={"endpoint": stack.glue.endpoint, "kms_key": KEY},
     )
-    s3 = s3_of(settings)
+    s3 = storage_client(settings)
     s3.create_bucket(Bucket=fresh_name)
     make_topic = topic_maker(Clients(settings), fresh_name, "landing_tests")
     appended, upserted = make_topic(), make_topic(mode="upsert")
@@ -56,19 +56,6 @@ def test_all_that_landings_and_upkeep_write_is_encrypted_by_the_key(stack: Setti
     assert len(appended.rows()) == 6
     assert len(upserted.rows()) == 1
     assert {*encryptions(s3, fresh_name)} == {("aws:kms", KEY)}
-
-
-def s3_of(settings: Settings) -> Any:
-    """S3's own client."""
-    assert settings.aws.access_key
-    assert settings.aws.secret_key
-    return boto3.client(
-        "s3",
-        endpoint_url=settings.s3.endpoint,
-        region_name=settings.aws.region,
-        aws_access_key_id=settings.aws.access_key.get_secret_value(),
-        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
-    )
 
 
 def encryptions(s3: Any, bucket: str) -> list[tuple[str | None, str | None]]:

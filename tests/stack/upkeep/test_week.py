@@ -13,10 +13,10 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.position.ledger import read_ledger
 from frazil_local.home import Home
-from kit.costs.storage_counters import counters, own_bucket
 from kit.readers.opened import table_of
 from kit.records.topics import Topic, topic_maker
 from kit.runs.week import Outcome, Pace, live_through
+from kit.storage.counters import by_clients, counters, own_bucket
 
 pytestmark = pytest.mark.nightly
 
@@ -98,10 +98,9 @@ def test_what_the_week_cost_adds_up_to_what_the_storage_counted(
 ) -> None:
     storage, counted = counters(stack_home, bucket), week.counted
 
-    sent = counted["bytes_written"] + counted["metadata_bytes"]
+    sent, puts = by_clients(counted)
     assert sent == pytest.approx(storage.received, rel=NEAR)
-    by_clients = counted["writes"] - counted["commits"]  # the catalog itself puts the metadata files
-    assert by_clients == pytest.approx(storage.puts - storage.deletes, rel=NEAR)
+    assert puts == pytest.approx(storage.puts - storage.deletes, rel=NEAR)
 
 
 def test_snapshots_manifests_and_metadata_files_are_bounded(topic: Topic, week: Outcome) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from frazil.landing.position.ledger import Ledger, ledgers
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 SHARES = (0.5, 0.95, 0.99)
-"""Of the delays that `Delays.quantiles` tells of. Those of records are told by what is older, see `OLDER`."""
+"""Of the delays that `Delays.quantiles` gives; those of records come from `OLDER`."""
 
 _STEPS = 5
 """Parts between two shares that a landing tells of, within which its records are taken as evenly spread."""
@@ -96,17 +96,22 @@ def _delay(snapshot: Snapshot, ledger: Ledger, newest: int) -> Delay:
     """A landing whose snapshot tells of its newest record only counts as if all were as new."""
     times = _record_times(summary_of(snapshot))
     late, *older = (max(0.0, (snapshot.timestamp_ms - at) / 1000) for at in (newest, *times))
-    parts = _parts(late, *older) if older else [(late, 1.0)]
+    parts = _parts(late, older) if older else [(late, 1.0)]
     records = tuple((seconds, share * ledger.read) for seconds, share in parts)
     return Delay(made_at(snapshot), late, records)
 
 
-def _parts(newest: float, median: float, older: float, oldest: float) -> Iterator[Part]:
-    """Seconds, and the share of records that took so long, by the delays of three shares of `OLDER`."""
-    for low, high, share in ((newest, median, 0.5), (median, older, 0.45)):
+def _parts(newest: float, older: Sequence[float]) -> Iterator[Part]:
+    """Seconds, and the share of records that took so long, by the delays of the shares in `OLDER`.
+
+    Records older than the last share but one all count as late as the last one.
+    """
+    *between, oldest = older
+    steps = zip(pairwise((newest, *between)), pairwise((1.0, *OLDER[:-1])), strict=True)
+    for (low, high), (more, less) in steps:
         for step in range(1, _STEPS + 1):
-            yield low + (high - low) * step / _STEPS, share / _STEPS
-    yield oldest, 0.05
+            yield low + (high - low) * step / _STEPS, (more - less) / _STEPS
+    yield oldest, OLDER[-2]
 
 
 def _record_times(summary: Mapping[str, str]) -> tuple[int, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import (
     MALFORMED,
@@ -23,7 +23,10 @@ from frazil.settings.profile import Settings
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
 
-_MEANING = "The Iceberg table is right; Snowflake shows what it showed before."
+T = TypeVar("T")
+
+MEANING = "The Iceberg table is right; Snowflake shows what it showed before."
+"""What it means that Snowflake refused a statement, or follows nothing any more."""
 
 _UNKNOWN = "The Iceberg table is right; Snowflake shows it as it is now, or what it showed before."
 """A statement whose answer was lost may have been carried out."""
@@ -120,18 +123,6 @@ def rows(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in cursor.fetchall()]
 
 
-def rows_or_none(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, ...]] | None:
-    """All rows, or None where the object that the statement names is not there."""
-    from snowflake.connector.errors import ProgrammingError
-
-    try:
-        return rows(connection, sql)
-    except ProgrammingError as e:
-        if e.errno in MISSING:
-            return None
-        raise
-
-
 def named_rows(connection: SnowflakeConnection, sql: str) -> list[dict[str, Any]]:
     """All rows, each by the names of its columns: SHOW gets new columns in between."""
     with connection.cursor() as cursor:
@@ -140,16 +131,32 @@ def named_rows(connection: SnowflakeConnection, sql: str) -> list[dict[str, Any]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def shown_as(connection: SnowflakeConnection, kind: Kind, relation: Relation) -> dict[str, Any]:
-    """What SHOW lists of a relation; empty where there is no such one, or its role may not see it."""
+def rows_or_none(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, ...]] | None:
+    """All rows, or None where the object that the statement names is not there."""
+    return _unless_missing(rows, connection, sql)
+
+
+def named_rows_or_none(connection: SnowflakeConnection, sql: str) -> list[dict[str, Any]] | None:
+    """The same by the names of their columns."""
+    return _unless_missing(named_rows, connection, sql)
+
+
+def _unless_missing(
+    ask: Callable[[SnowflakeConnection, str], list[T]], connection: SnowflakeConnection, sql: str
+) -> list[T] | None:
     from snowflake.connector.errors import ProgrammingError
 
     try:
-        listed = named_rows(connection, show_like(kind, relation))
+        return ask(connection, sql)
     except ProgrammingError as e:
-        if e.errno in MISSING:  # its schema, or its database
-            return {}
+        if e.errno in MISSING:
+            return None
         raise
+
+
+def shown_as(connection: SnowflakeConnection, kind: Kind, relation: Relation) -> dict[str, Any]:
+    """What SHOW lists of a relation; empty where there is no such one, or its role may not see it."""
+    listed = named_rows_or_none(connection, show_like(kind, relation)) or []
     return next((row for row in listed if row["name"] == relation.name), {})
 
 
@@ -185,12 +192,12 @@ def statement_errors(where: str) -> Iterator[None]:
         yield
     except ProgrammingError as e:
         kind, what, todo = _REFUSALS.get(e.errno, _ANY_OTHER)
-        raise kind(what, where=f"{where}: {e.msg}", meaning=_MEANING, todo=todo) from e
+        raise kind(what, where=f"{where}: {e.msg}", meaning=MEANING, todo=todo) from e
     except MALFORMED as e:
         raise RepairError(
             "Snowflake answers in another form than is known.",
             where=f"{where}: {type(e).__name__}: {e!s:.300}",
-            meaning=_MEANING,
+            meaning=MEANING,
             todo="Try again; if it stays so, Snowflake has changed what it says, and Frazil must learn it.",
         ) from e
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError, MissingError, RepairError, RetryError
-from frazil.publishing.snowflake.connection import MISSING, rows
+from frazil.publishing.snowflake.connection import MEANING, MISSING, rows
 from frazil.publishing.snowflake.statements import Relation, link_status
 from frazil.quoting import double_quoted
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
-
-MEANING = "The Iceberg table is right; Snowflake shows what it showed before."
 
 _FAILED = "FAILED"
 

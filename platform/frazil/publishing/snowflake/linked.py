@@ -6,16 +6,15 @@ them (docs.snowflake.com, "Use a catalog-linked database for Apache Iceberg tabl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError, RepairError
 from frazil.publishing.glue import Glue
-from frazil.publishing.snowflake.connection import MISSING, MOST_SHOWN, named_rows, shown_as
-from frazil.publishing.snowflake.link import MEANING, link_of
+from frazil.publishing.snowflake.connection import MEANING, MOST_SHOWN, named_rows_or_none, shown_as
+from frazil.publishing.snowflake.link import link_of
 from frazil.publishing.snowflake.looks import asked
-from frazil.publishing.snowflake.refreshing import RUNNING, own_refresh
+from frazil.publishing.snowflake.refreshing import RUNNING, own_refresh, refresh_status
 from frazil.publishing.snowflake.statements import Relation, show_in
 from frazil.publishing.target import Maker
 from frazil.quoting import double_quoted
@@ -60,7 +59,7 @@ class LinkedTable:
         listed = {
             Relation(database, str(row["schema_name"]), str(row["name"])): row
             for database in dict.fromkeys(table.database for table in tables)
-            for row in _listed(connection, database)
+            for row in named_rows_or_none(connection, show_in("ICEBERG TABLES", database)) or ()
         }
 
         def of(part: Sequence[Relation]) -> list[str]:
@@ -96,25 +95,13 @@ class LinkedTable:
         """See `Source`: the table goes with its entry in the catalog. A DROP here would drop that one."""
 
 
-def _listed(connection: SnowflakeConnection, database: str) -> list[dict[str, Any]]:
-    """All Iceberg tables of a database; none where there is no such one."""
-    from snowflake.connector.errors import ProgrammingError
-
-    try:
-        return named_rows(connection, show_in("ICEBERG TABLES", database))
-    except ProgrammingError as e:
-        if e.errno in MISSING:
-            return []
-        raise
-
-
 def _location(table: Relation, shown: Mapping[str, Any]) -> str:
     """The metadata file that a row of SHOW names.
 
     Raises:
         RepairError: It names none: Snowflake can't read the table.
     """
-    status: dict[str, Any] = json.loads(shown.get("auto_refresh_status") or "{}")
+    status = refresh_status(shown)
     if file := status.get("currentMetadataFile"):
         return str(file)
     raise _stuck(table, status)

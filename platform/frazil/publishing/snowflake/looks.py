@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from frazil.errors import MALFORMED, FrazilError
-from frazil.publishing.snowflake.connection import MISSING, rows, statement_errors
+from frazil.publishing.snowflake.connection import rows, rows_or_none, statement_errors
 from frazil.publishing.snowflake.statements import Relation, columns_in, comments_in, counts_of, refreshes_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def listed_columns(
     """The columns of tables and views, by the lists of their databases."""
     shown: dict[Relation, list[tuple[str, str]]] = defaultdict(list)
     for database, part in _by_database(relations):
-        for schema, name, column, *kind in _rows_of(connection, columns_in(database, part)):
+        for schema, name, column, *kind in rows_or_none(connection, columns_in(database, part)) or ():
             of = Relation(database, schema, name)
             shown[of].append((str(column), " ".join(str(each) for each in kind if each is not None)))
     return {relation: tuple(columns) for relation, columns in shown.items()}
@@ -63,7 +63,7 @@ def listed_comments(connection: SnowflakeConnection, views: Iterable[Relation]) 
     return {
         Relation(database, schema, name): str(text or "")
         for database, part in _by_database(views)
-        for schema, name, text in _rows_of(connection, comments_in(database, part))
+        for schema, name, text in rows_or_none(connection, comments_in(database, part)) or ()
     }
 
 
@@ -120,15 +120,3 @@ def _by_database(relations: Iterable[Relation]) -> Iterator[tuple[str, Sequence[
     for relation in relations:
         of[relation.database].append(relation)
     return ((database, part) for database, all_ in of.items() for part in parts(all_))
-
-
-def _rows_of(connection: SnowflakeConnection, sql: str) -> list[tuple[str, ...]]:
-    """The rows of a list; none where its database is not there."""
-    from snowflake.connector.errors import ProgrammingError
-
-    try:
-        return rows(connection, sql)
-    except ProgrammingError as e:
-        if e.errno in MISSING:
-            return []
-        raise

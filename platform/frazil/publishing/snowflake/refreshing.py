@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import RepairError
@@ -35,7 +36,11 @@ def refresh(connection: SnowflakeConnection, table: Relation) -> None:
 
 def own_refresh(connection: SnowflakeConnection, table: Relation) -> dict[str, Any]:
     """How Snowflake's own refresh of a table stands; empty where it has none."""
-    shown = shown_as(connection, "ICEBERG TABLES", table)
+    return refresh_status(shown_as(connection, "ICEBERG TABLES", table))
+
+
+def refresh_status(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """The same in a row of SHOW."""
     status: dict[str, Any] = json.loads(shown.get("auto_refresh_status") or "{}")
     return status
 

@@ -32,8 +32,8 @@ TASK_SECONDS = "frazil.task-seconds"
 """In the summary of a snapshot: CPU seconds of the tasks that wrote its files. It is no part of a ledger."""
 
 RECORD_TIMES = "frazil.record-times"
-"""In the summary of a landing's snapshot, for each share of `OLDER`: the timestamp, in milliseconds since the
-epoch, that so many of its records do not exceed. It is no part of a ledger."""
+"""In the summary of a landing's snapshot: timestamps, in milliseconds since the epoch, one for each share in
+`OLDER`. That share of its records is not newer than the timestamp. It is no part of a ledger."""
 
 OLDER = (0.5, 0.05, 0.01)
 """The first one gives the median."""

@@ -7,21 +7,8 @@ from frazil_local.snowflake.language.tokens import Tokens
 
 _HISTORY = "ICEBERG_TABLE_SNAPSHOT_REFRESH_HISTORY"
 _BEFORE = (
-    ",",
-    "DATE_PART",
-    "(",
-    "EPOCH_SECOND",
-    ",",
-    "MAX",
-    "(",
-    "REFRESHED_ON",
-    ")",
-    ")",
-    "FROM",
-    "TABLE",
-    "(",
-)
-_BEHIND = (")", ")")
+    ",", "DATE_PART", "(", "EPOCH_SECOND", ",", "MAX", "(", "REFRESHED_ON", ")", ")", "FROM", "TABLE", "(",
+)  # fmt: skip
 
 
 def refresh_histories(tokens: Tokens) -> tuple[tuple[str, str], ...]:
@@ -33,20 +20,13 @@ def refresh_histories(tokens: Tokens) -> tuple[tuple[str, str], ...]:
     while tokens.text().isdigit() and tokens.word(2) == "DATE_PART":
         place = tokens.text()
         tokens.skip(1)
-        _step_over(tokens, _BEFORE)
+        tokens.expect_texts(*_BEFORE)
         if tokens.name()[-1] != _HISTORY:
             raise syntax_error(f"MAX(REFRESHED_ON) of another function than {_HISTORY} is not known here.")
-        _step_over(tokens, ("(", "TABLE_NAME", "=>"))
+        tokens.expect_texts("(", "TABLE_NAME", "=>")
         asked.append((place, tokens.string()))
-        _step_over(tokens, _BEHIND)
+        tokens.expect_texts(")", ")")
         if not tokens.take("UNION", "ALL"):
             break
-        _step_over(tokens, ("SELECT",))
+        tokens.expect_texts("SELECT")
     return tuple(asked)
-
-
-def _step_over(tokens: Tokens, texts: tuple[str, ...]) -> None:
-    for text in texts:
-        if tokens.text().upper() != text:
-            raise syntax_error(f"unexpected '{tokens.text()}', expected {text}.")
-        tokens.skip(1)

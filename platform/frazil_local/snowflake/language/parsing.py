@@ -277,10 +277,7 @@ def _count_beside(tokens: Tokens) -> Name:
     """The table of `, (SELECT COUNT(*) FROM table)`; empty where nothing follows."""
     if tokens.text() != ",":
         return ()
-    for each in (",", "(", "SELECT", "COUNT", "(", "*", ")", "FROM"):
-        if tokens.text().upper() != each:
-            raise syntax_error(f"unexpected '{tokens.text()}' beside a system function.")
-        tokens.skip(1)
+    tokens.expect_texts(",", "(", "SELECT", "COUNT", "(", "*", ")", "FROM")
     name = tokens.name()
     tokens.expect(TokenType.R_PAREN)
     return name

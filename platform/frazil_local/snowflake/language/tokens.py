@@ -70,6 +70,13 @@ class Tokens:
         if not self._take_mark(kind):
             raise self._unexpected()
 
+    def expect_texts(self, *texts: str) -> None:
+        """Steps over words and marks that must come next, in capitals."""
+        for text in texts:
+            if self.text().upper() != text:
+                raise syntax_error(f"unexpected '{self.text()}', expected {text}.")
+            self.skip(1)
+
     def string(self) -> str:
         """A string that must come next."""
         token = self._peek(0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import boto3
 import httpx
 import psutil
 
@@ -15,21 +15,15 @@ from frazil.settings.profile import Settings
 from frazil_local.home import Home
 from frazil_local.ports import recall, url
 from frazil_local.process import find
+from kit.storage.client import storage_client
 
 _COUNTED = re.compile(r"^(SeaweedFS_s3_\w+)\{(.*)\} (\S+)$", re.MULTILINE)
 
 
 def own_bucket(settings: Settings) -> str:
     """A new table bucket, which other tests that run meanwhile put nothing into."""
-    assert settings.aws.access_key
-    assert settings.aws.secret_key
-    client = boto3.client(
-        "s3tables", endpoint_url=settings.s3_endpoint, region_name=settings.aws.region,
-        aws_access_key_id=settings.aws.access_key.get_secret_value(),
-        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
-    )  # fmt: skip
     name = f"counted-{uuid.uuid4().hex[:12]}"
-    client.create_table_bucket(name=name)
+    storage_client(settings, "s3tables").create_table_bucket(name=name)
     return name
 
 
@@ -39,9 +33,7 @@ class Counters:
 
     received: float  # bytes that the storage took for the bucket
     puts: float  # requests by which clients put objects there, or parts of them
-    deletes: (
-        float  # requests that remove one; Arrow then puts a marker of its folder, which costs do not count
-    )
+    deletes: float  # requests that remove one; Arrow then puts a marker of its folder, which costs leave out
     reads: float  # requests for one of them, its size or a part
     cpu: float  # seconds of Spark's Python processes, for whatever bucket
 
@@ -60,6 +52,11 @@ def counters(home: Home, bucket: str) -> Counters:
     deletes = sum(n for labels, n in requests if 'type="DELETE"' in labels)
     reads = sum(n for labels, n in requests if 'type="GET"' in labels)
     return Counters(received, puts, deletes, reads, sum(map(_used, _workers(home))))
+
+
+def by_clients(costs: Mapping[Any, float]) -> tuple[float, float]:
+    """Bytes and puts of clients, as costs have them: the catalog puts a metadata file of each commit."""
+    return costs["bytes_written"] + costs["metadata_bytes"], costs["writes"] - costs["commits"]
 
 
 def _workers(home: Home) -> Iterator[psutil.Process]:
