@@ -18,15 +18,13 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
-from frazil.tables.metadata.snapshots import ancestors, is_ours, made_at, number, summary_of
+from frazil.tables.metadata.snapshots import ancestors, is_foreign, made_at, number, summary_of
 from frazil.tables.spark.session import live_rows
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
-
-_CHANGES = ("added-records", "deleted-records", "added-delete-files", "removed-delete-files")
 
 _ENGINES = ("engine-name", "engine-version", "app-id", "trino_query_id", "trino_user")
 """What Spark, Flink and Trino (which Athena is) say of themselves in a summary."""
@@ -49,7 +47,7 @@ def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:
     return [
         snapshot
         for snapshot in takewhile(lambda s: not _is_takeover(s), ancestors(metadata))
-        if snapshot.snapshot_id not in known and _is_foreign(snapshot)
+        if snapshot.snapshot_id not in known and is_foreign(snapshot)
     ]
 
 
@@ -136,13 +134,6 @@ def _is_takeover(snapshot: Snapshot) -> bool:
     """Whether all that came before is Tableflow's, and was counted."""
     ledger = ledger_of(snapshot)
     return ledger is not None and ledger.landing.startswith(TAKEOVER)
-
-
-def _is_foreign(snapshot: Snapshot) -> bool:
-    summary = summary_of(snapshot)
-    operation = snapshot.summary.operation.value if snapshot.summary else ""
-    changes = "total-records" not in summary or any(int(summary.get(name, 0)) for name in _CHANGES)
-    return changes and not is_ours(summary) and operation != "replace"
 
 
 def _find(table: Table, snapshot_id: int) -> Snapshot:

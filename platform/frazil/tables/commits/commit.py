@@ -21,7 +21,7 @@ from frazil.tables.catalogs.catalog import is_conflict, is_lost
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.catalogs.requests import REQUESTED, Requests
-from frazil.tables.metadata.snapshots import is_ours, summary_of
+from frazil.tables.metadata.snapshots import is_foreign
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -137,12 +137,12 @@ class _Sending:
     def _say_requests(self, table: Table, tx: Transaction) -> None:
         """Lets the newest snapshot say what the store was asked for since this process' last one.
 
-        One without a word of Frazil's own stays without: it takes over what another engine did.
+        One that takes over what another engine did stays as it is: a word of Frazil's would make it its own.
         """
         from pyiceberg.table.update import AddSnapshotUpdate
 
         added = [u.snapshot for u in tx._updates if isinstance(u, AddSnapshotUpdate)]
-        if not added or (summary := added[-1].summary) is None or not is_ours(summary_of(added[-1])):
+        if not added or (summary := added[-1].summary) is None or is_foreign(added[-1]):
             return
         self._requests += REQUESTED.take(table.location())
         for name, value in self._requests.summary.items():

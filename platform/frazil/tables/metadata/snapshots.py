@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 UPKEEP = "frazil.upkeep"
 """Property of the summary of a snapshot that upkeep made: the kind of upkeep."""
 
+_CHANGES = ("added-records", "deleted-records", "added-delete-files", "removed-delete-files")
+
 
 def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
     """The snapshots of a branch, newest first, as far back as they are kept."""
@@ -72,9 +74,15 @@ def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:
     return {} if summary is None else summary.additional_properties
 
 
-def is_ours(summary: Mapping[str, str]) -> bool:
-    """Whether Frazil says something of its own in a summary; else another engine's doing stands there."""
-    return any(name.startswith("frazil.") for name in summary)
+def is_foreign(snapshot: Snapshot) -> bool:
+    """Whether another engine changed rows: Frazil says something of its own in the summary of what it did.
+
+    What only puts files in the place of others is nobody's change, and neither is a snapshot without rows.
+    """
+    summary = summary_of(snapshot)
+    operation = snapshot.summary.operation.value if snapshot.summary else ""
+    changes = "total-records" not in summary or any(int(summary.get(name, 0)) for name in _CHANGES)
+    return changes and operation != "replace" and not any(name.startswith("frazil.") for name in summary)
 
 
 def is_rowless(metadata: TableMetadata) -> bool:
