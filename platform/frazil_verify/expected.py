@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Request
 from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column
+from frazil_verify.table.names import Names, as_named, names_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
 
@@ -45,6 +46,9 @@ class Expected:
     """Turns records into the rows that the table must have.
 
     Args:
+        former: Names that columns had before, by their ids.
+        left: The former names of columns that retypes left behind.
+        then: The names of the fields when a record was landed; empty for those of today.
         defaults: Whether a field that a record lacks has its default, as in rows that were landed since the
             table has its column, or null, as in older ones (docs/types.md).
     """
@@ -52,6 +56,9 @@ class Expected:
     request: Request
     schemas: Schemas
     columns: tuple[Column, ...]
+    former: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    left: Mapping[int, str] = field(default_factory=dict)
+    then: Names = field(default_factory=dict)
     defaults: bool = True
 
     @cached_property
@@ -69,14 +76,14 @@ class Expected:
     def of_value(self) -> Filled:
         """The columns that values fill."""
         rest = [c for c in self.columns if c.name not in self.own]
-        return filled(self.request.value, self.schemas, rest, self.inner, "value")
+        return filled(self.request.value, self.schemas, rest, self.inner, "value", self.left)
 
     @cached_property
     def of_key(self) -> Filled:
         """The columns that keys fill: a field of both is the value's, unless it tells rows apart."""
         taken = {c.name for c in self.of_value.columns} | self.own.keys()
         rest = [c for c in self.columns if c.name not in taken - {*self.request.key_columns}]
-        return filled(self.request.key, self.schemas, rest, "", "key")
+        return filled(self.request.key, self.schemas, rest, "", "key", self.left)
 
     @cached_property
     def compared(self) -> tuple[Column, ...]:
@@ -95,11 +102,15 @@ class Expected:
             if c.name not in names
         }
 
-    @property
-    def older(self) -> Expected | None:
-        """The same of rows that were landed before some columns were there; None if they would not differ."""
-        may_differ = self._value_reader.has_defaults or self._key_reader.has_defaults
-        return replace(self, defaults=False) if may_differ else None
+    def as_of(self, then: Names) -> Expected | None:
+        """The same of rows that were landed when columns had these names, or before they were there.
+
+        None if they would not differ.
+        """
+        now = names_of(struct(self.columns))
+        renamed = any(now.get(number, name) != name for number, name in then.items())
+        may_differ = renamed or self._value_reader.has_defaults or self._key_reader.has_defaults
+        return replace(self, then=then if renamed else {}, defaults=False) if may_differ else None
 
     def __call__(self, message: Message) -> Made:
         """What one record makes of it."""
@@ -150,12 +161,16 @@ class Expected:
 
     @cached_property
     def _value_reader(self) -> HalfReader:
-        wanted = within(self.inner, self.of_value.columns)
-        return HalfReader(self.request.value, self.schemas, wanted, self.defaults)
+        wanted = within(self.inner, self._named(self.of_value.columns))
+        return HalfReader(self.request.value, self.schemas, wanted, self.defaults, self.former)
 
     @cached_property
     def _key_reader(self) -> HalfReader:
-        return HalfReader(self.request.key, self.schemas, struct(self.of_key.columns), self.defaults)
+        wanted = struct(self._named(self.of_key.columns))
+        return HalfReader(self.request.key, self.schemas, wanted, self.defaults, self.former)
+
+    def _named(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        return as_named(columns, self.then) if self.then else columns
 
     def _key(self, message: Message) -> Sequence[Any]:
         payload = message.key()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from frazil_verify.findings import Finding, UnverifiableError
@@ -37,6 +39,37 @@ class Claim:
         return int(value) if value else None
 
 
+@dataclass(frozen=True)
+class Eras:
+    """Which schema the table had when an offset was landed.
+
+    Args:
+        ends: Of each partition the ends of the spans that kept snapshots landed, each with its schema's id.
+        oldest: The schema of what was landed before these.
+    """
+
+    ends: Mapping[int, Sequence[tuple[int, int]]]
+    oldest: int
+
+    @classmethod
+    def of(cls, table: TableMetadata) -> Eras:
+        """Those of the snapshots that are kept."""
+        ends: dict[int, list[tuple[int, int]]] = {}
+        oldest, newest = next(iter(table.schemas)), table.document["current-schema-id"]
+        for snapshot in table.history:
+            if f"{_PREFIX}spans" in snapshot["summary"]:
+                for partition, (start, end) in _spans(snapshot["summary"]).items():
+                    known = ends.setdefault(partition, [(start, oldest)])
+                    known.append((end, snapshot.get("schema-id", newest)))
+        return cls(ends, oldest)
+
+    def schema_at(self, partition: int, offset: int) -> int:
+        """The id of the schema that the table had when a record was landed."""
+        ends = self.ends.get(partition, ())
+        at = bisect_right(ends, offset, key=itemgetter(0))
+        return ends[at][1] if at < len(ends) else self.oldest
+
+
 def newest_claim(table: TableMetadata) -> Claim:
     """The position of the table.
 
@@ -64,7 +97,7 @@ def disagreements(table: TableMetadata, *, each_is_a_row: bool) -> Iterator[Find
     before: SnapshotRows | None = None
     for snapshot in table.history:
         if f"{_PREFIX}spans" in snapshot["summary"]:
-            yield from _gaps(_spans(snapshot["summary"]), position)
+            yield from _gaps(snapshot["summary"], position)
         state = table.rows_of(snapshot)
         if each_is_a_row:
             yield from _not_as_claimed(snapshot, state)
@@ -72,11 +105,13 @@ def disagreements(table: TableMetadata, *, each_is_a_row: bool) -> Iterator[Find
         before = state
 
 
-def _gaps(spans: Mapping[int, Span], position: dict[int, int]) -> Iterator[Finding]:
-    """Spans that do not begin at the position, which moves to their ends."""
-    for partition, (start, end) in spans.items():
-        before = position.get(partition, start)
-        if before != start:
+def _gaps(summary: Mapping[str, str], position: dict[int, int]) -> Iterator[Finding]:
+    """Spans that do not begin at the position, behind what is noted as lost there; it moves to their ends."""
+    noted = json.loads(summary.get(f"{_PREFIX}lost") or "{}")
+    for partition, (start, end) in _spans(summary).items():
+        lost = int(noted.get(str(partition), 0))
+        before = position.get(partition, start - lost)
+        if before + lost != start:
             yield Finding("ledger", partition, start, f"the snapshot before it ends at {before}")
         position[partition] = end
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+
+from confluent_kafka import Message
 
 from frazil_verify.comparison import Comparison, Scope
 from frazil_verify.differences import differing
 from frazil_verify.entries import BAD, GOOD, Buckets, bucket_of_key, bucket_of_place, buckets_for, digest
 from frazil_verify.expected import Expected, Made, row_digest
 from frazil_verify.findings import Finding, Report, UnverifiableError
-from frazil_verify.ledger import Claim, disagreements, newest_claim
+from frazil_verify.ledger import Claim, Eras, disagreements, newest_claim
 from frazil_verify.letters import Letters, places_of
-from frazil_verify.log.records import Log, Records, Span
+from frazil_verify.log.records import NO_ID, Log, Records, Span
 from frazil_verify.log.registry import Schemas, schemas_of
 from frazil_verify.request import Request
 from frazil_verify.table.metadata import TableMetadata
+from frazil_verify.table.names import former_names, left_behind, names_of
 from frazil_verify.table.rows import Row, Rows
 from frazil_verify.table.storage import Files
 
@@ -80,6 +83,8 @@ class Verification:
     @cached_property
     def _scope(self) -> Scope:
         kept = self.log.kept()
+        if len({self.log.topic_id(), self._claim.topic_id} - {NO_ID, ""}) > 1:
+            raise UnverifiableError("this is not the topic that was landed: it was deleted and made again")
         for partition, (_, end) in self._claim.landed.items():
             if end > kept.get(partition, (0, 0))[1]:
                 text = f"partition {partition} ends before offset {end}, which the table holds"
@@ -94,11 +99,19 @@ class Verification:
 
     @cached_property
     def _expected(self) -> Expected:
-        return Expected(self.request, self.schemas, self._table.columns)
+        table = self._table
+        every, now = table.schemas.values(), table.schema
+        former, left = former_names(every, now), left_behind(every, now)
+        return Expected(self.request, self.schemas, table.columns, former, left)
 
     @cached_property
-    def _older(self) -> Expected | None:
-        return self._expected.older
+    def _eras(self) -> Eras:
+        return Eras.of(self._table)
+
+    @cached_property
+    def _as_of(self) -> dict[int, Expected | None]:
+        """The rows of records that were landed when the table had another schema, by its id."""
+        return {n: self._expected.as_of(names_of(schema)) for n, schema in self._table.schemas.items()}
 
     @property
     def _is_keyed(self) -> bool:
@@ -112,7 +125,7 @@ class Verification:
     def _records(self, report: Report) -> Buckets:
         buckets = Buckets(self.folder / "records", self._count)
         for message in self.log.records(self._spans):
-            made = self._expected(message)
+            made, older = self._readings(message)
             report.records += 1
             report.uncompared_records += made.kind == GOOD and made.row is None
             partition, offset, time = message.partition() or 0, message.offset() or 0, message.timestamp()[1]
@@ -122,10 +135,17 @@ class Verification:
                     report.add(finding)
             key = digest(made.key) if self._is_keyed and made.key else _NOWHERE
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)
-            row = row_digest(made)
-            older = row_digest(self._older(message)) if self._older and made.row else row
-            buckets.add(place, (key, row, offset, time, partition, made.kind, older))
+            entry = (key, row_digest(made), offset, time, partition, made.kind, row_digest(older))
+            buckets.add(place, entry)
         return buckets
+
+    def _readings(self, message: Message) -> tuple[Made, Made]:
+        """What a record makes now, and what it made when it was landed, if only one can be read that one."""
+        now = self._expected(message)
+        schema = self._eras.schema_at(message.partition() or 0, message.offset() or 0)
+        as_of = self._as_of[schema] if now.kind in (GOOD, BAD) else None
+        then = now if as_of is None else as_of(message)
+        return (now if now.row else then if then.row else now), (then if then.row else now)
 
     def _rows(self, report: Report) -> Buckets:
         buckets, key = Buckets(self.folder / "rows", self._count), self._positions(self.request.key_columns)
@@ -155,27 +175,26 @@ class Verification:
 
     def _kind_of_stray(self, partition: int, offset: int) -> str:
         """What to call a row that names no change of its key."""
-        made = self._again(partition, offset)
-        if made is None:
+        readings = self._again(partition, offset)
+        if not readings:
             return "baseless"
-        return "bad" if made.kind == BAD else "out_of_place"
+        return "bad" if readings[0].kind == BAD else "out_of_place"
 
     def _explained(self, altered: list[Finding]) -> Iterator[Finding]:
         """The first of those that differ with the columns that do, then the others."""
         chosen = {(f.partition, f.offset): f for f in altered[:_EXPLAINED]}
         rows = {place: row for place, row in self._placed_rows() if place in chosen} if chosen else {}
         for (partition, offset), finding in chosen.items():
-            made = self._again(partition, offset)
-            row = None if made is None else made.row
-            columns = differing(self._expected.compared, row, rows.get((partition, offset)))
-            yield replace(finding, columns=tuple(columns))
+            row, compared = rows.get((partition, offset)), self._expected.compared
+            ways = [tuple(differing(compared, made.row, row)) for made in self._again(partition, offset)]
+            yield replace(finding, columns=min(ways, key=len, default=()))
         yield from altered[_EXPLAINED:]
 
-    def _again(self, partition: int, offset: int) -> Made | None:
-        """What the record of an offset makes; None where there is none."""
+    def _again(self, partition: int, offset: int) -> Sequence[Made]:
+        """What the record of an offset makes, and made; nothing where there is none."""
         for message in self.log.records({partition: (offset, offset + 1)}):
-            return self._expected(message)
-        return None
+            return self._readings(message)
+        return ()
 
     def _placed_rows(self) -> Iterator[tuple[tuple[int, int], Row]]:
         """All rows, each behind the partition and the offset that it names."""

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import (
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from frazil_verify.findings import UnverifiableError
@@ -27,10 +35,17 @@ class Records(Protocol):
         """Whether records may be gone behind the first offset that is kept."""
         ...
 
+    def topic_id(self) -> str:
+        """The topic's identity: another one after it was deleted and made again."""
+        ...
+
     def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
         """The records of these offsets; those of a partition come in order."""
         ...
 
+
+NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""The identity of each topic where brokers give none."""
 
 _AT_ONCE = 5000
 _FORBIDDEN = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
@@ -68,6 +83,15 @@ class Log:
                 return False
             raise UnverifiableError(f"topic {self.topic}: {error.str()}") from e
         return policy is not None and "compact" in str(policy.value)
+
+    def topic_id(self) -> str:
+        """The topic's identity: another one after it was deleted and made again; `NO_ID` of old brokers."""
+        admin = AdminClient(dict(self.kafka))
+        (answer,) = admin.describe_topics(TopicCollection([self.topic]), request_timeout=_PATIENCE).values()
+        try:
+            return str(answer.result(_PATIENCE).topic_id)
+        except KafkaException as e:
+            raise UnverifiableError(f"topic {self.topic}: {e.args[0].str()}") from e
 
     def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
         """The records of these offsets; those of a partition come in order.

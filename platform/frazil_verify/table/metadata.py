@@ -98,9 +98,17 @@ class TableMetadata:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the current schema."""
-        current = self.document["current-schema-id"]
-        schema = next(s for s in self.document["schemas"] if s["schema-id"] == current)
-        return columns_of(schema)
+        return columns_of(self.schema)
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """The current schema."""
+        return self.schemas[self.document["current-schema-id"]]
+
+    @cached_property
+    def schemas(self) -> dict[int, Mapping[str, Any]]:
+        """All schemas that the metadata still has, by their ids, the oldest first."""
+        return {each["schema-id"]: each for each in self.document["schemas"]}
 
     @cached_property
     def history(self) -> tuple[Mapping[str, Any], ...]:

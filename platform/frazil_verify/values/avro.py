@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import fastavro
@@ -26,6 +27,7 @@ from frazil_verify.table.metadata import columns_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 
 Convert = Callable[[Any], Any]
+Former = Mapping[int, Sequence[str]]
 _NESTED = ("record", "error", "array", "map")
 _LONGEST = 38  # digits of a decimal
 
@@ -75,12 +77,14 @@ class AvroReader:
         newest: The schema that says what the columns are; its defaults and aliases count.
         wanted: A type `struct` of Iceberg.
         defaults: Whether a field that the writer lacks has its default, or null.
+        former: Names that wanted fields had before, by their ids: they count as aliases do.
     """
 
     def __init__(
-        self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], *, defaults: bool = True
-    ) -> None:
-        compiler = _Compiler(defaults)
+        self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], *, defaults: bool = True,
+        former: Former = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        compiler = _Compiler(defaults, former)
         bare, self._convert = compiler.compile(parsed(writer), parsed(newest), wanted)
         self._bare: AvroSchema = fastavro.parse_schema(bare)
 
@@ -106,6 +110,7 @@ class _Compiler:
     """Makes of a type its bare copy, and what turns a value of it into a canonical one."""
 
     defaults: bool
+    former: Former
     _numbers: count[int] = field(default_factory=count)
 
     def compile(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
@@ -132,7 +137,8 @@ class _Compiler:
         takes, bare = [], {name: self.compile(f["type"], None, None)[0] for name, f in own.items()}
         for column in columns_of(want) if _is(want, "struct") else ():
             wanted = fields_of(newest).get(column.name)
-            name = next((n for n in (column.name, *(wanted or {}).get("aliases", ())) if n in own), None)
+            others = (*(wanted or {}).get("aliases", ()), *self.former.get(column.id, ()))
+            name = next((n for n in (column.name, *others) if n in own), None)
             if name is None:
                 takes.append(_constant(wanted, column.type) if self.defaults else _nothing)
                 continue

@@ -27,12 +27,14 @@ class HalfReader:
     Args:
         wanted: What is read of it: a type `struct` of Iceberg.
         defaults: Whether a field that a record lacks has its default, or null.
+        former: Names that wanted fields had before, by their ids.
     """
 
     half: Half
     schemas: Schemas
     wanted: Mapping[str, Any]
     defaults: bool = True
+    former: avro.Former = field(default_factory=dict)
     _readers: dict[int, Read] = field(default_factory=dict)
     _newest: Schema | None = None
     _ids: frozenset[int] = frozenset()
@@ -111,7 +113,9 @@ class HalfReader:
 
     def _made(self, schema: Schema) -> Read:
         if schema.kind == "AVRO":
-            return avro.AvroReader(schema, self.newest, self.wanted, defaults=self.defaults)
+            return avro.AvroReader(
+                schema, self.newest, self.wanted, defaults=self.defaults, former=self.former
+            )
         if schema.kind == "JSON":
             return json_values.JsonReader(schema, self.wanted)
         reader = protobuf.ProtobufReader(schema, self.wanted, self.half.record_type)
@@ -126,12 +130,15 @@ class Filled:
     refused: Mapping[str, str]
 
 
-def filled(half: Half, schemas: Schemas, columns: Sequence[Column], inner: str, word: str) -> Filled:
+def filled(
+    half: Half, schemas: Schemas, columns: Sequence[Column], inner: str, word: str, left: Mapping[int, str]
+) -> Filled:
     """Which of the columns a half fills.
 
     Args:
         inner: The field of the record that holds the row: `after` of a change; empty for the record itself.
         word: The name of the column where the half has no schema.
+        left: Former names of the columns that retypes left behind: the half fills them that has such a field.
     """
     if half.format == "none":
         return Filled((), {})
@@ -141,7 +148,7 @@ def filled(half: Half, schemas: Schemas, columns: Sequence[Column], inner: str, 
     reader = HalfReader(half, schemas, struct(()))
     names = _names(reader.newest, inner)
     fit, refused = [], {}
-    for column in (c for c in columns if c.name in names):
+    for column in (c for c in columns if c.name in names or left.get(c.id) in names):
         try:
             HalfReader(half, schemas, within(inner, (column,))).check(reader.newest)
         except NotComparedError as e:

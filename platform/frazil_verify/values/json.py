@@ -13,7 +13,8 @@ from typing import Any
 
 from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import sorted_pairs
-from frazil_verify.table.metadata import columns_of
+from frazil_verify.table.metadata import Column, columns_of
+from frazil_verify.table.names import NOWHERE
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 
 Convert = Callable[[Any], Any]
@@ -100,12 +101,17 @@ class _Compiler:
         known = self.properties(node)
         if not known and len(_branches(node)) > 1:
             raise NotComparedError("a union in JSON")
-        takes = [(c.name, self.compile(known.get(c.name, {}), c.type)) for c in columns_of(want)]
+        takes = [(c.name, self._field(known, c)) for c in columns_of(want)]
         return lambda value: (
             tuple(convert(value.get(name)) for name, convert in takes)
             if isinstance(value, dict)
             else _bad("no object")
         )
+
+    def _field(self, known: Mapping[str, Any], column: Column) -> Convert:
+        if column.name == NOWHERE:
+            return lambda _: None
+        return self.compile(known.get(column.name, {}), column.type)
 
     def _map(self, node: Mapping[str, Any], want: Any) -> Convert:
         if node.get("type") == "array":

@@ -89,6 +89,10 @@ class Given:
         """Whether records may be gone."""
         return False
 
+    def topic_id(self) -> str:
+        """The identity that the table noted."""
+        return _TOPIC_ID
+
     def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
         """The records of these offsets."""
         return (each.message for each in self.topic.between(spans))

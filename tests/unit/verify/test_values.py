@@ -246,7 +246,7 @@ def test_a_column_of_a_message_that_it_does_not_know_is_named_and_the_others_are
     answer = {"id": 1, "schemaType": "PROTOBUF", "schema": text}
     columns = [Column(1, "n", "int", False), Column(2, "free", "string", False)]
 
-    known = filled(Half(format="registry", subject="s"), Schemas(lambda _: answer), columns, "", "value")
+    known = filled(Half(format="registry", subject="s"), Schemas(lambda _: answer), columns, "", "value", {})
 
     assert [column.name for column in known.columns] == ["n"]
     assert known.refused == {"free": "google.protobuf.Struct as string"}
