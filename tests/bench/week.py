@@ -54,7 +54,7 @@ def _adds_up(counted: Units, storage: Counters) -> bool:
     """Whether costs are what the storage counted."""
     sent, puts = by_clients(counted)
     return isclose(sent, storage.received, rel_tol=NEAR) and isclose(
-        puts, storage.puts - storage.deletes, rel_tol=NEAR
+        puts, storage.puts + storage.deletes, rel_tol=NEAR
     )
 
 

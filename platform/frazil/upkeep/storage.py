@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from frazil.errors import RepairError
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import is_gone
+from frazil.tables.catalogs.file_io import LateFileIO
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.named import content_named, manifests_named
 from frazil.tables.metadata.stored import METADATA, StoredFile, list_below
@@ -78,14 +79,15 @@ def list_files(table: Table, folders: Sequence[str] = _FOLDERS) -> Iterator[Stor
 
 
 def delete_files(io: FileIO, paths: Iterable[str]) -> None:
-    """Deletes files, several at a time; one that is gone already is as good as deleted."""
+    """Deletes files, a thousand of S3 at a time; one that is gone already is as good as deleted."""
+    left = io.delete_together([*paths]) if isinstance(io, LateFileIO) else paths
 
     def delete(path: str) -> None:
         with suppress(FileNotFoundError):
             io.delete(path)
 
     with ThreadPoolExecutor(_DELETED_AT_ONCE, thread_name_prefix="deleting") as pool:
-        list(pool.map(delete, paths))
+        list(pool.map(delete, left))
 
 
 def key_of(path: str) -> str:

@@ -33,7 +33,7 @@ class Counters:
 
     received: float  # bytes that the storage took for the bucket
     puts: float  # requests by which clients put objects there, or parts of them
-    deletes: float  # requests that remove one; Arrow then puts a marker of its folder, which costs leave out
+    deletes: float  # requests that remove some, which costs have among those that put
     reads: float  # requests for one of them, its size or a part
     cpu: float  # seconds of Spark's Python processes, for whatever bucket
 

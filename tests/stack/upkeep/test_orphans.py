@@ -10,6 +10,7 @@ from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table.statistics import StatisticsFile
 
 from frazil.checks.run import run_check
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
@@ -18,13 +19,16 @@ from frazil.tables.commits.leftovers import drop_branch
 from frazil.tables.commits.works import LANDING, work_name
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
+from frazil_local.home import Home
 from kit.readers.opened import table_of
 from kit.readers.stored import files_under
 from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.storage.counters import counters, own_bucket
 from kit.tables.branches import make_branch
 
 DAY = 86400.0
 MARGIN = 3 * DAY
+FILES = 40
 ODD = "a/b c=ü%2F+&?"
 """A partition's value: its folder must be the same one in metadata and in the listing."""
 
@@ -53,6 +57,25 @@ def strays(topic: Topic) -> set[str]:
     landed(topic)
     paths = ("data/lost.parquet", "data/symbol=A/lost.parquet", "metadata/lost-m0.avro")
     return {plant(topic, path) for path in paths}
+
+
+def test_a_store_is_asked_once_for_all_that_goes_and_keeps_no_marker_of_it(
+    connections: Connections, fresh_name: str, stack_home: Home
+) -> None:
+    bucket = own_bucket(connections.settings)
+    there = Clients(connections.settings.with_changes(rest={"warehouse": bucket}))
+    topic = landed(topic_maker(there, fresh_name, "upkeep_tests")())
+    kept = set(files_under(table_of(topic)))
+    for n in range(FILES):
+        plant(topic, f"data/symbol=A%20{n % 3}/lost-{n}.parquet")
+    before = counters(stack_home, bucket)
+
+    report = remove_orphans(topic.spec, topic.connections, in_four_days())
+
+    after = counters(stack_home, bucket)
+    asked = after.puts + after.deletes - before.puts - before.deletes
+    assert (report.numbers["files"], asked) == (FILES, 1)
+    assert set(files_under(table_of(topic))) == kept
 
 
 @pytest.mark.also("glue", why="tables lie elsewhere", nightly=True)

@@ -100,7 +100,7 @@ def test_what_the_week_cost_adds_up_to_what_the_storage_counted(
 
     sent, puts = by_clients(counted)
     assert sent == pytest.approx(storage.received, rel=NEAR)
-    assert puts == pytest.approx(storage.puts - storage.deletes, rel=NEAR)
+    assert puts == pytest.approx(storage.puts + storage.deletes, rel=NEAR)
 
 
 def test_snapshots_manifests_and_metadata_files_are_bounded(topic: Topic, week: Outcome) -> None:

@@ -20,8 +20,8 @@ from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
-from frazil.tables.catalogs.encryption import encrypting
 from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.object_store.encryption import encrypting
 from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import file_layout, write_files
 from frazil.tables.writing.unwritable import unwritable

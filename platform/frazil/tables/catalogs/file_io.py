@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -29,7 +29,7 @@ from pyiceberg.io import (
 from frazil.settings.identity import keys_of_now
 from frazil.tables.catalogs.kept_metadata import KeptInput, KeptMetadata, KeptOutput, is_kept
 from frazil.tables.catalogs.null_containers import keep_null_containers
-from frazil.tables.catalogs.requests import OPENED, REQUESTED, Requests
+from frazil.tables.catalogs.requests import DELETED, OPENED, REQUESTED, Requests
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
@@ -136,7 +136,7 @@ def _encrypting(
     of: str | None = None,
 ) -> FileSystem:
     """The file system of a scheme and a bucket; one of S3 writes by the key that the properties name."""
-    from frazil.tables.catalogs.encryption import encrypting
+    from frazil.tables.catalogs.object_store.encryption import encrypting
 
     files = opened(scheme, of)
     return encrypting(files, properties) if scheme in S3_SCHEMES else files
@@ -180,9 +180,7 @@ class LateFileIO(FileIO):
 
     def files(self, location: str) -> PyArrowFileIO:
         """PyIceberg's own, for a file or folder."""
-        session = self.properties.get(BOTOCORE_SESSION)
-        by_session = session and location.startswith("s3") and S3_ACCESS_KEY_ID not in self.properties
-        return _open_files.by(self.properties | (_by_keys(keys_of_now(session)) if by_session else {}))
+        return _open_files.by(self._opened_by(location))
 
     def new_input(self, location: str) -> InputFile:
         """See `FileIO.new_input`."""
@@ -202,7 +200,21 @@ class LateFileIO(FileIO):
         """See `FileIO.delete`."""
         place = location if isinstance(location, str) else location.location
         _kept.forget(place)
+        REQUESTED.of_file(place, DELETED)
         self.files(place).delete(location)
+
+    def delete_together(self, locations: Sequence[str]) -> Sequence[str]:
+        """Deletes files, a thousand of S3 by one request. Gives those that are to be deleted one by one."""
+        from frazil.tables.catalogs.object_store.deletion import delete_together
+
+        for location in locations:
+            _kept.forget(location)
+        return delete_together(self._opened_by(locations[0]), locations) if locations else ()
+
+    def _opened_by(self, location: str) -> dict[str, Any]:
+        session = self.properties.get(BOTOCORE_SESSION)
+        by_session = session and location.startswith("s3") and S3_ACCESS_KEY_ID not in self.properties
+        return {**self.properties, **(_by_keys(keys_of_now(session)) if by_session else {})}
 
 
 def opened_files(io: FileIO, location: str) -> PyArrowFileIO:

@@ -59,6 +59,10 @@ class Requests:
         return None
 
 
+DELETED = Requests(reads=1, puts=1)
+"""By PyArrow for a file that it deletes: it looks for it, and puts a marker of its folder at the end."""
+
+
 class RequestCounter:
     """Counts requests by table, until a commit takes what it is to say; safe for threads."""
 

@@ -1,7 +1,6 @@
 """Files that S3 encrypts with a key that the writer names: SSE-KMS.
 
 PyArrow's client of S3 sends no such headers: files are written by object_store's, and read by PyArrow's.
-Properties are those of Iceberg's `S3FileIOProperties`.
 """
 
 from __future__ import annotations
@@ -9,79 +8,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileSystemHandler, PyFileSystem
 
-from frazil.tables.catalogs.file_io import S3_CA, SERVER_SIDE
+from frazil.tables.catalogs.object_store.access import S3Access
 
 if TYPE_CHECKING:
     from obstore import WritableFile
-    from obstore.store import ClientConfig, S3Config, S3Credential, S3Store
-
-_NAMES = {
-    "endpoint": "s3.endpoint",
-    "region": "s3.region",
-    "sse_kms_key_id": "s3.sse.key",
-}
-"""Properties as object_store calls them."""
-
-_RETRIES, _PATIENCE = 3, timedelta(minutes=2)
 
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"status code: (\d{3})")
 
 
-@dataclass(frozen=True)
-class _Keys:
-    """The keys to write by; told by settings, object_store would add the environment's token to them."""
-
-    access_key: str
-    secret_key: str = field(repr=False)
-    token: str | None = field(repr=False)
-
-    def __call__(self) -> S3Credential:
-        credential: S3Credential = {
-            "access_key_id": self.access_key, "secret_access_key": self.secret_key, "expires_at": None,
-        }  # fmt: skip
-        return {**credential, "token": self.token} if self.token else credential
-
-
 def encrypting(files: FileSystem, properties: Mapping[str, str]) -> FileSystem:
     """The same file system, which writes by the key that the properties name."""
-    return PyFileSystem(_Encrypting(files, _config(properties), _limits(properties), _keys(properties)))
-
-
-def _keys(properties: Mapping[str, str]) -> _Keys | None:
-    """None: those that object_store finds by itself, as PyArrow does."""
-    key, secret = (properties.get(f"s3.{word}") for word in ("access-key-id", "secret-access-key"))
-    return _Keys(key, secret, properties.get("s3.session-token")) if key and secret else None
-
-
-def _config(properties: Mapping[str, str]) -> S3Config:
-    named = {own: properties[name] for own, name in _NAMES.items() if properties.get(name)}
-    virtual = properties.get("s3.force-virtual-addressing", "").lower() == "true"
-    kind = SERVER_SIDE[properties["s3.sse.type"]]
-    options = {**named, "server_side_encryption": kind, "virtual_hosted_style_request": virtual}
-    return cast("S3Config", options)
-
-
-def _limits(properties: Mapping[str, str]) -> ClientConfig:
-    plain = properties.get("s3.endpoint", "").startswith("http://")
-    connect, request = (properties.get(f"s3.{word}-timeout", "60") for word in ("connect", "request"))
-    limits = {"allow_http": plain, "connect_timeout": f"{connect}s", "timeout": f"{request}s"}
-    authority = {"root_certificate": properties[S3_CA]} if S3_CA in properties else {}
-    return cast("ClientConfig", {**limits, **authority})
+    return PyFileSystem(_Encrypting(files, S3Access.by(properties)))
 
 
 class _Encrypting(FileSystemHandler):  # type: ignore[misc]
     """PyArrow's own, but for files that are written."""
 
-    def __init__(self, files: FileSystem, config: S3Config, limits: ClientConfig, keys: _Keys | None) -> None:
-        self._files, self._config, self._limits, self._keys = files, config, limits, keys
+    def __init__(self, files: FileSystem, access: S3Access) -> None:
+        self._files, self._access = files, access
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Encrypting) and self.__dict__ == other.__dict__
@@ -98,19 +48,8 @@ class _Encrypting(FileSystemHandler):  # type: ignore[misc]
 
         bucket, _, key = path.partition("/")
         with _as_arrow_says(bucket, key):
-            writer = open_writer(self._store(bucket), key)
+            writer = open_writer(self._access.store(bucket), key)
         return pa.PythonFile(_Written(writer, bucket, key), mode="w")
-
-    def _store(self, bucket: str) -> S3Store:
-        from obstore.store import S3Store
-
-        return S3Store(
-            bucket,
-            config=self._config,
-            client_options=self._limits,
-            credential_provider=self._keys,
-            retry_config={"max_retries": _RETRIES, "retry_timeout": _PATIENCE},
-        )
 
     def open_append_stream(self, path: str, metadata: Mapping[str, str] | None) -> pa.NativeFile:
         raise NotImplementedError("S3 appends to no file")
