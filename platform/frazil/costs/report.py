@@ -29,7 +29,7 @@ NEVER_MEASURED = (
     "requests of retries, parts of large files and lists",
     "CPU of Spark's JVM, of its Python workers beside their tasks, of tasks that shuffle, of the process "
     "that commits, and of Dagster",
-    "expiry and the removal of orphans, which make no snapshot",
+    "what expiry and the removal of orphans ask for, until the next commit of the same process",
     "files that no snapshot names, and the size of metadata files",
     "Snowflake's seconds and refreshes",
     "data that leaves the region",

@@ -38,8 +38,8 @@ class _Partition:
         """Bytes that landings left in small files."""
         return _bytes([f for f in self.files if f[0] < self.rules.small and f[1] == "landed"])
 
-    def compact(self, second: int) -> tuple[int, int]:
-        """How many bytes a compaction writes again, and into how many files."""
+    def compact(self, second: int) -> tuple[int, int, int]:
+        """How many bytes a compaction writes again, of how many files, and into how many."""
         rules = self.rules
         fresh = [f for f in self.files if f[0] < rules.small and f[1] == "landed"]
         stale = [f for f in self.files if f[0] < rules.small and f[1] == "compacted"]
@@ -49,12 +49,12 @@ class _Partition:
         total = _bytes(taken)
         into = max(1, math.ceil(total / int(1.1 * rules.target)))
         if into >= len(taken):
-            return 0, 0
+            return 0, 0, 0
         for gone in taken:
             self.files.remove(gone)
         self.files += [(total // into, "compacted")] * into
         self.rewritings.append((second, total))
-        return total, into
+        return total, len(taken), into
 
 
 def _bytes(files: Sequence[tuple[int, str]]) -> int:
@@ -73,7 +73,7 @@ def simulated_by_partition(
         for arrival in own:
             here = came.setdefault(int(arrival.at), {})
             here[name] = here.get(name, 0) + arrival.records
-    landings = commits = written = records = opened = again = 0
+    landings = commits = written = records = opened = again = reopened = 0
     waits: list[int] = []
     since: list[int] = []
     for second in sorted({*came, *range(begin + every, end + 1, every)}):
@@ -88,15 +88,17 @@ def simulated_by_partition(
         is_due = sum(p.fresh for p in parts.values()) >= rules.small_bytes
         is_due = is_due or second - last >= rules.compact_after
         rewritten = [p.compact(second) for p in parts.values()] if is_due else []
-        again += sum(total for total, _ in rewritten)
-        written += sum(into for _, into in rewritten)
-        if compacted := any(into for _, into in rewritten):
+        again += sum(total for total, _, _ in rewritten)
+        reopened += sum(taken for _, taken, _ in rewritten)
+        written += sum(into for _, _, into in rewritten)
+        if compacted := any(into for _, _, into in rewritten):
             last = second
         landings, commits = landings + 1, commits + 1 + compacted
         opened += sum(len(p.files) for p in parts.values())
     seconds = landings * rates.landing_seconds + records * rates.record_seconds + again * rates.byte_seconds
     return {
         "commits": commits, "files": written, "rewritten": again, "task_seconds": seconds,
+        "reads": landings * rates.landing_reads + reopened * rates.file_reads,
         "opened": opened / landings, "waited": sorted(waits)[math.ceil(0.95 * len(waits)) - 1],
     }  # fmt: skip
 

@@ -45,9 +45,11 @@ def _document(option: Option) -> dict[str, Any]:
         "commits": outcome.commits * day,
         "files": outcome.files * day,
         "writes": outcome.writes * day,
+        "reads": outcome.reads * day,
         "bytes_rewritten": outcome.rewritten * day,
         "task_seconds": outcome.task_seconds * day,
         "files_opened": outcome.opened,
+        "reads_of_a_reader": outcome.reader_reads,
         "cost": option.amount.money,
         "without_price": [*option.amount.unknown],
     }
@@ -111,8 +113,8 @@ def table_name(selection: Selection[TableSpec]) -> str:
 
 def _show(rows: Iterable[Option], currency: str) -> None:
     table = Table(
-        "every", "freshness", "p95", "commits a day", "files a day", "writes a day", "rewritten a day",
-        "CPU a day (s)", "files opened", f"{currency} a month",
+        "every", "freshness", "p95", "commits a day", "files a day", "writes a day", "reads a day",
+        "rewritten a day", "CPU a day (s)", "files opened", f"{currency} a month",
     )  # fmt: skip
     for option in rows:
         table.add_row(*_cells(option))
@@ -124,7 +126,7 @@ def _cells(option: Option) -> Iterator[str]:
     yield f"{option.every} s"
     yield f"{2 * option.every} s"
     yield f"{outcome.waited:.0f} s"
-    for count in (outcome.commits, outcome.files, outcome.writes):
+    for count in (outcome.commits, outcome.files, outcome.writes, outcome.reads):
         yield f"{count * day:,.0f}"
     yield size_text(int(outcome.rewritten * day))
     yield f"{outcome.task_seconds * day:,.1f}"

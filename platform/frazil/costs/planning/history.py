@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from frazil.costs.measured import task_seconds
-from frazil.costs.planning.replay import Arrival, Rates, Rules
+from frazil.costs.planning.replay import LANDING_READS, Arrival, Rates, Rules
 from frazil.costs.units import Period
 from frazil.landing.position.ledger import Ledger, ledgers
 from frazil.spec.table import AnyTable
+from frazil.tables.catalogs.requests import OPENED, Requests
 from frazil.tables.metadata.snapshots import UPKEEP, ancestors, made_at, number, summary_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class _Landing:
     bytes: int
     files: int
     seconds: float | None
+    reads: int | None
 
 
 def history_of(metadata: TableMetadata, period: Period) -> History:
@@ -63,6 +65,7 @@ def history_of(metadata: TableMetadata, period: Period) -> History:
     usual = sum(landing.records for landing in landings) / max(1, len(landings)) or 1.0
     spread, skew = _spread([(landing.records / usual, landing.files) for landing in landings])
     again = _per_byte(metadata, period)
+    reads = [landing.reads for landing in landings if landing.reads is not None]
     rates = Rates(
         record_bytes=sum(f.bytes for f in landings) / max(1, sum(f.records for f in landings)),
         spread=spread,
@@ -71,8 +74,14 @@ def history_of(metadata: TableMetadata, period: Period) -> History:
         landing_seconds=fixed if timed else _LANDING,
         record_seconds=each if timed else _RECORD,
         byte_seconds=_BYTE if again is None else again,
+        landing_reads=sum(reads) / len(reads) if reads else LANDING_READS,
+        file_reads=_per_file(metadata, period),
     )
-    is_measured = {"CPU of landings": bool(timed), "CPU of compaction": again is not None}
+    is_measured = {
+        "CPU of landings": bool(timed),
+        "CPU of compaction": again is not None,
+        "reads of landings": bool(reads),
+    }
     return History(
         [*_arrivals(landings)], rates, tuple(what for what, known in is_measured.items() if not known)
     )
@@ -106,6 +115,7 @@ def _landing(snapshot: Snapshot, ledger: Ledger) -> _Landing:
         bytes=number(summary, "added-files-size"),
         files=number(summary, "added-data-files"),
         seconds=task_seconds(summary),
+        reads=requests.reads if (requests := Requests.of(summary)) else None,
     )
 
 
@@ -154,10 +164,25 @@ def _per_byte(metadata: TableMetadata, period: Period) -> float | None:
     """CPU seconds for each byte that compactions wrote again; None where none tells."""
     samples = [
         (seconds, number(summary, "removed-files-size"))
-        for snapshot in ancestors(metadata)
-        if (summary := summary_of(snapshot)).get(UPKEEP) == "compaction"
-        and period.holds(made_at(snapshot))
-        and (seconds := task_seconds(summary)) is not None
+        for summary in _compactions(metadata, period)
+        if (seconds := task_seconds(summary)) is not None
     ]
     size = sum(size for _, size in samples)
     return sum(seconds for seconds, _ in samples) / size if size else None
+
+
+def _per_file(metadata: TableMetadata, period: Period) -> float:
+    """Requests that read for each file that compactions took: two, where none tells."""
+    samples = [
+        (requests.reads, number(summary, "deleted-data-files"))
+        for summary in _compactions(metadata, period)
+        if (requests := Requests.of(summary))
+    ]
+    files = sum(files for _, files in samples)
+    return sum(reads for reads, _ in samples) / files if files else OPENED
+
+
+def _compactions(metadata: TableMetadata, period: Period) -> Iterator[Mapping[str, str]]:
+    """What the snapshots of a time say that compactions made."""
+    summaries = (summary_of(s) for s in ancestors(metadata) if period.holds(made_at(s)))
+    return (summary for summary in summaries if summary.get(UPKEEP) == "compaction")

@@ -79,6 +79,7 @@ def _monthly(outcome: Outcome, seconds: float, prices: PriceList, *, in_glue: bo
     month = MONTH / seconds
     units: dict[Unit, float] = {
         "writes": outcome.writes * month,
+        "reads": outcome.reads * month,
         "task_seconds": outcome.task_seconds * month,
     }
     if in_glue:

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from frazil.costs.units import objects_put
+from frazil.tables.catalogs.requests import OPENED
 
 _SHARE = 0.95
 """Of the records, by which freshness is judged."""
+
+LANDING_READS = 1.0
+"""Of a landing that appends, where a table tells of none: the list of manifests that it follows."""
 
 _FULL = 1.1
 """Of the target size, up to which small files are put together, as compactions have it."""
@@ -58,6 +62,7 @@ class Rates:
         skew: How many more partitions come with more records, as a power of them (Heaps' law); 0: no more.
         landing_seconds, record_seconds, byte_seconds: CPU of a landing by itself, of each record, and of each
             byte that is compacted.
+        landing_reads, file_reads: Requests that read, of a landing and for each file that is compacted.
     """
 
     record_bytes: float
@@ -67,6 +72,8 @@ class Rates:
     byte_seconds: float
     usual: float = 1.0
     skew: float = 0.0
+    landing_reads: float = LANDING_READS
+    file_reads: float = OPENED
 
     def touched(self, records: int) -> float:
         """How many partitions a landing touches: one, and the rarer ones with more records."""
@@ -80,6 +87,7 @@ class Outcome:
     Args:
         opened: Files that the table has after a landing, on average: what a reader opens who reads all of it.
         waited: Seconds within which 95 % of the records were landed, but for the landing itself.
+        reads: Requests that read, of landings and compactions.
     """
 
     commits: int
@@ -88,11 +96,25 @@ class Outcome:
     task_seconds: float
     opened: float
     waited: float
+    reads: float
 
     @property
     def writes(self) -> int:
         """Objects that were put."""
         return objects_put(self.files, self.commits)
+
+    @property
+    def reader_reads(self) -> float:
+        """Requests of a reader who reads all of the table, but for its manifests: at least these."""
+        return OPENED * self.opened
+
+
+class _Compacted(NamedTuple):
+    """How many bytes, of how many files, into how many."""
+
+    size: int = 0
+    files: int = 0
+    into: int = 0
 
 
 @dataclass
@@ -117,20 +139,20 @@ class _Partition:
             self.full += count
         return count
 
-    def compact(self, now: float) -> tuple[int, int]:
-        """Bytes that are written again now, and into how many files; zeros where nothing is due."""
+    def compact(self, now: float) -> _Compacted:
+        """What is written again now; nothing where nothing is due."""
         taken = self._taken(now) if self._is_due(now) else []
         total = sum(taken)
         into = max(1, -(-total // int(_FULL * self.rules.target)))
         if into >= len(taken):
-            return 0, 0
+            return _Compacted()
         kept = [] if len(taken) > len(self.new) else self.left
         small = total // into < self.rules.small
         self.left = [*kept, *([total // into] * into if small else [])]
         self.full += 0 if small else into
         self.new, self.waits, self.last = [], 0, now
         self.copies.append((now, total))
-        return total, into
+        return _Compacted(total, len(taken), into)
 
     def _is_due(self, now: float) -> bool:
         return self.waits >= self.rules.small_bytes or now - self.last >= self.rules.compact_after
@@ -155,22 +177,24 @@ def replay(arrivals: Iterable[Arrival], every: float, rules: Rules, rates: Rates
     """
     landings, waits = _landings(arrivals, every)
     if not landings:
-        return Outcome(0, 0, 0, 0.0, 0.0, 0.0)
+        return Outcome(0, 0, 0, 0.0, 0.0, 0.0, 0.0)
     part = _Partition(rules, min(landings) - every)
     commits = rewritten = opened = fresh = 0
-    files, spread = 0.0, rates.spread
+    files, read, spread = 0.0, 0.0, rates.spread
     for at, records in sorted(landings.items()):
         files += part.land(int(records * rates.record_bytes / spread)) * rates.touched(records)
-        again, into = part.compact(at)
+        done = part.compact(at)
         fresh += records
-        if into:
-            commits, files, fresh = commits + 1, files + into * rates.touched(fresh), 0
-        commits, rewritten = commits + 1, rewritten + again
+        if done.into:
+            commits, files, fresh = commits + 1, files + done.into * rates.touched(fresh), 0
+        commits, rewritten = commits + 1, rewritten + done.size
+        read += done.files * rates.touched(records)
         opened += part.count
     seconds = len(landings) * rates.landing_seconds + sum(landings.values()) * rates.record_seconds
     seconds += rewritten * spread * rates.byte_seconds
     files_seen = opened * spread / len(landings)
-    return Outcome(commits, round(files), round(rewritten * spread), seconds, files_seen, _p95(waits))
+    reads = len(landings) * rates.landing_reads + read * rates.file_reads
+    return Outcome(commits, round(files), round(rewritten * spread), seconds, files_seen, _p95(waits), reads)
 
 
 def _p95(waits: Mapping[float, int]) -> float:

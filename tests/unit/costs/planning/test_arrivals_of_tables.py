@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from itertools import zip_longest
+
 import pytest
 
 from frazil.costs.planning.history import history_of
@@ -10,16 +14,21 @@ from frazil.landing.position.ledger import Ledger
 from kit.tables.histories import START, History
 
 
-def made(*landings: tuple[float, int, float | None]) -> History:
-    """Landings: how long after the one before, of how many records, and the tasks' seconds."""
+def asked_for(reads: int) -> dict[str, str]:
+    return {"frazil.requests": json.dumps({"reads": reads, "puts": 2, "bytes": 9})}
+
+
+def made(*landings: tuple[float, int, float | None], asked: Sequence[int] = ()) -> History:
+    """Landings: how long after the one before, of how many records, the tasks' seconds; what they read."""
     history, at = History(), 0
-    for wait, records, seconds in landings:
+    for (wait, records, seconds), reads in zip_longest(landings, asked):
         history.now += wait
         newest = int(history.now * 1000) - 1000
         ledger = Ledger("t", "id", {0: (at, at + records)}, {0: 0}, records=records, max_timestamp=newest)
         took = {} if seconds is None else {"frazil.task-seconds": f"{seconds}"}
         files = {"added-data-files": "2", "added-files-size": str(records * 20)}
-        history.commit(summary={**ledger.properties(), **files, **took})
+        requests = {} if reads is None else asked_for(reads)
+        history.commit(summary={**ledger.properties(), **files, **took, **requests})
         at += records
     return history
 
@@ -44,7 +53,18 @@ def test_cpu_is_that_of_the_tables_own_landings() -> None:
         pytest.approx(0.2), pytest.approx(0.001),
     )  # fmt: skip
     assert (arrivals.rates.record_bytes, arrivals.rates.spread) == (20, 2)
-    assert arrivals.assumed == ("CPU of compaction",)
+    assert arrivals.assumed == ("CPU of compaction", "reads of landings")
+
+
+def test_reads_are_those_of_the_tables_own_landings_and_compactions() -> None:
+    history = made((0, 100, None), (10, 300, None), asked=(1, 6))
+    compaction = {"frazil.upkeep": "compaction", "deleted-data-files": "8", **asked_for(24)}
+    history.commit(summary=compaction)
+
+    told = history_of(history.metadata, Period(START - 1, history.now))
+
+    assert (told.rates.landing_reads, told.rates.file_reads) == (3.5, 3)
+    assert told.assumed == ("CPU of landings", "CPU of compaction")
 
 
 def test_what_the_snapshots_do_not_tell_is_named() -> None:
@@ -52,5 +72,6 @@ def test_what_the_snapshots_do_not_tell_is_named() -> None:
 
     arrivals = history_of(history.metadata, Period(START - 1, history.now))
 
-    assert arrivals.assumed == ("CPU of landings", "CPU of compaction")
+    assert arrivals.assumed == ("CPU of landings", "CPU of compaction", "reads of landings")
+    assert (arrivals.rates.landing_reads, arrivals.rates.file_reads) == (1, 2)
     assert arrivals.rates.landing_seconds == 0.3

@@ -21,6 +21,7 @@ PRICES = PriceList.model_validate(
     {
         "prices": {
             "writes": {"price": 0.005, "of": "a test", "date": "2026-11-28"},
+            "reads": {"price": 0.0004, "of": "a test", "date": "2026-11-28"},
             "cpu": {"price": 0.05, "of": "a test", "date": "2026-11-28"},
         }
     }
@@ -31,9 +32,10 @@ MONTH = 730 * 3600
 
 
 def money_of(played: dict[str, float], seconds: float) -> float:
-    """For a month: three objects of each commit beside its files, and CPU by the hour."""
+    """For a month: three objects of each commit beside its files, what is read, and CPU by the hour."""
     puts = played["files"] + 3 * played["commits"]
-    return (puts / 1000 * 0.005 + played["task_seconds"] / 3600 * 0.05) * MONTH / seconds
+    asked = puts / 1000 * 0.005 + played["reads"] / 1000 * 0.0004
+    return (asked + played["task_seconds"] / 3600 * 0.05) * MONTH / seconds
 
 
 def chosen(arrivals: list[Arrival], **budget: str) -> Choice:
@@ -87,7 +89,7 @@ def test_a_budget_is_compared_with_prices_of_its_own_currency_alone() -> None:
 
     with pytest.raises(ConfigureError, match="in EUR, and the list of prices in USD"):
         chosen(steady(Random(1)), at_most="3 EUR/month")
-    with pytest.raises(ConfigureError, match="no price of cpu, writes"):
+    with pytest.raises(ConfigureError, match="no price of cpu, reads, writes"):
         choose(Budget(at_most="3 USD/month"), choices, PriceList())
     assert chosen(steady(Random(1)), at_most="3 USD/month")
     assert choose(Budget.model_validate({"p95": "1m"}), choices, PriceList())

@@ -44,10 +44,11 @@ class Searched:
         return self._play(every)["waited"]
 
     def money(self, every: int) -> float:
-        """For a month: three objects of each commit beside its files, and CPU by the hour."""
+        """For a month: three objects of each commit beside its files, what is read, and CPU by the hour."""
         played = self._play(every)
         puts = played["files"] + 3 * played["commits"]
-        return (puts / 1000 * 0.005 + played["task_seconds"] / 3600 * 0.052624) * self._months
+        asked = puts / 1000 * 0.005 + played["reads"] / 1000 * 0.0004
+        return (asked + played["task_seconds"] / 3600 * 0.052624) * self._months
 
     def _play(self, every: int) -> dict[str, float]:
         if every not in self._played:

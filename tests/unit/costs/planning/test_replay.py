@@ -48,4 +48,4 @@ def test_landing_less_often_never_takes_more_commits_or_files(pattern: Pattern) 
 
 
 def test_nothing_that_came_costs_nothing() -> None:
-    assert replay([], 60, RULES, RATES) == Outcome(0, 0, 0, 0.0, 0.0, 0.0)
+    assert replay([], 60, RULES, RATES) == Outcome(0, 0, 0, 0.0, 0.0, 0.0, 0.0)
