@@ -61,10 +61,10 @@ def test_reads_are_those_of_the_tables_own_landings_and_compactions() -> None:
     compaction = {"frazil.upkeep": "compaction", "deleted-data-files": "8", **asked_for(24)}
     history.commit(summary=compaction)
 
-    told = history_of(history.metadata, Period(START - 1, history.now))
+    read = history_of(history.metadata, Period(START - 1, history.now))
 
-    assert (told.rates.landing_reads, told.rates.file_reads) == (3.5, 3)
-    assert told.assumed == ("CPU of landings", "CPU of compaction")
+    assert (read.rates.landing_reads, read.rates.file_reads) == (3.5, 3)
+    assert read.assumed == ("CPU of landings", "CPU of compaction")
 
 
 def test_what_the_snapshots_do_not_tell_is_named() -> None:
