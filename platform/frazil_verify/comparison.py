@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from frazil_verify.entries import BAD, DELETE, GOOD, Entries
+from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, Entries
 from frazil_verify.expected import NOT_COMPARED
 from frazil_verify.findings import Finding
 from frazil_verify.log.records import Span
+
+_PLACE = ["partition", "offset"]
 
 Places = npt.NDArray[np.void]
 
@@ -50,14 +52,21 @@ class Scope:
 
 @dataclass
 class Comparison:
-    """Compares buckets; findings of kind `altered` get their columns later."""
+    """Compares buckets; findings of kind `altered` get their columns later.
+
+    Args:
+        unlanded: Where records stand that are bad by their size, which have no row.
+    """
 
     scope: Scope
     unverifiable: int = 0
     expired: int = 0
+    unlanded: list[tuple[int, int]] = field(default_factory=list)
 
     def of_appended(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         """Each good record has one row, and each row a record."""
+        self._note_unlanded(records, rows)
+        records = _by_rows(records, rows)
         rows, doubled = _once(rows, ["partition", "offset"], records)
         yield from _named("doubled", doubled)
         at = _matched(records, rows, ["partition", "offset"])
@@ -70,7 +79,9 @@ class Comparison:
 
     def of_keyed(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         """Each key has the row of its newest change, unless that deletes it."""
-        changes = records[np.isin(records["kind"], (GOOD, DELETE))]
+        if (records["kind"] == LARGE).any():
+            self._note_unlanded(newest_changes(_of_kinds(records, GOOD, DELETE, LARGE)), rows)
+        changes = _of_kinds(_by_rows(records, rows), GOOD, DELETE)
         newest = newest_changes(changes)
         rows, doubled = _once(rows, ["identity"], newest)
         yield from _named("doubled", doubled)
@@ -84,6 +95,11 @@ class Comparison:
         lacking = newest[(at < 0) & (newest["kind"] == GOOD)]
         yield from _named("missing", self._not_expired(lacking))
         yield from self._baseless(np.delete(rows, at[at >= 0]))
+
+    def _note_unlanded(self, records: Entries, rows: Entries) -> None:
+        large = _of_kinds(records, LARGE)
+        without = large[_matched(large, rows, _PLACE) < 0]
+        self.unlanded += [(int(each["partition"]), int(each["offset"])) for each in without]
 
     def _undeleted(self, rows: Entries) -> Iterator[Finding]:
         for finding in _named("undeleted", rows):
@@ -132,6 +148,20 @@ def newest_changes(changes: Entries) -> Entries:
     changes = changes[_last_of(changes, ["identity", "partition"])]
     changes = changes[np.lexsort((changes["partition"], changes["time"], changes["identity"]))]
     return changes[_last_of(changes, ["identity"])]
+
+
+def _by_rows(records: Entries, rows: Entries) -> Entries:
+    """Records that are bad by their size are good where they have a row."""
+    large = records["kind"] == LARGE
+    if not large.any():
+        return records
+    records = records.copy()
+    records["kind"][large] = np.where(_matched(records[large], rows, _PLACE) < 0, BAD, GOOD)
+    return records
+
+
+def _of_kinds(entries: Entries, *kinds: int) -> Entries:
+    return entries[np.isin(entries["kind"], kinds)]
 
 
 def _last_of(entries: Entries, names: list[str]) -> npt.NDArray[np.bool_]:

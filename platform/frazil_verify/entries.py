@@ -28,7 +28,8 @@ ENTRY = np.dtype(
 )
 """`older`: the row of a record that was landed before the table had all columns of today."""
 
-GOOD, BAD, DELETE, SKIPPED = range(4)
+GOOD, BAD, DELETE, SKIPPED, LARGE = range(5)
+"""`LARGE`: bad by its size, unless it was landed while more was allowed."""
 
 Entries = npt.NDArray[np.void]
 

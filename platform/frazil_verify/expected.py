@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from frazil_verify.entries import BAD, DELETE, GOOD, SKIPPED, digest
+from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, SKIPPED, digest
 from frazil_verify.findings import UnverifiableError
 from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Request
@@ -18,12 +18,15 @@ from frazil_verify.table.metadata import Column
 from frazil_verify.table.names import Names, as_named, names_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
+from frazil_verify.values.naming import Headers
 
 _TYPES = {0: "NO_TIMESTAMP_TYPE", 1: "CREATE_TIME", 2: "LOG_APPEND_TIME"}
 _CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
 _TEXT = "__debezium_unavailable_value"
 _MARKS = frozenset({_TEXT, _TEXT.encode(), 9_223_372_036_825_200_000, -9_223_372_036_832_400_000})
 """What Debezium writes for a value that it lacks, and for PostgreSQL's infinity: docs/cdc.md."""
+
+_OF_LARGE = {GOOD: LARGE, DELETE: BAD}
 
 NOT_COMPARED = b""
 
@@ -113,7 +116,13 @@ class Expected:
         return replace(self, then=then if renamed else {}, defaults=False) if may_differ else None
 
     def __call__(self, message: Message) -> Made:
-        """What one record makes of it."""
+        """What one record makes of it; of one that is too large see `LARGE`."""
+        made = self._by_parts(message)
+        if made.kind in _OF_LARGE and largest_part(message) > self.request.max_record_bytes:
+            return replace(made, kind=_OF_LARGE[made.kind])
+        return made
+
+    def _by_parts(self, message: Message) -> Made:
         try:
             return self._made(message)
         except BadRecordError:
@@ -129,7 +138,7 @@ class Expected:
         if payload is None:
             kind = {"bad": BAD, "skip": SKIPPED, "keep": GOOD, "delete": DELETE}[self.request.null_value]
             return self._row(message, key, {}, kind, (None, None))
-        read = self._value_reader(bytes(payload), [str(header[0]) for header in message.headers() or ()])
+        read = self._value_reader(bytes(payload), _headers_of(message))
         kind, values, change = self._unwrapped(read) if self.inner else (GOOD, read, (None, None))
         value = dict(zip((c.name for c in self.of_value.columns), values or (), strict=bool(values)))
         return self._row(message, key, value, kind, change)
@@ -162,12 +171,12 @@ class Expected:
     @cached_property
     def _value_reader(self) -> HalfReader:
         wanted = within(self.inner, self._named(self.of_value.columns))
-        return HalfReader(self.request.value, self.schemas, wanted, self.defaults, self.former)
+        return HalfReader(self.request.value, self.schemas, wanted, "value", self.defaults, self.former)
 
     @cached_property
     def _key_reader(self) -> HalfReader:
         wanted = struct(self._named(self.of_key.columns))
-        return HalfReader(self.request.key, self.schemas, wanted, self.defaults, self.former)
+        return HalfReader(self.request.key, self.schemas, wanted, "key", self.defaults, self.former)
 
     def _named(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
         return as_named(columns, self.then) if self.then else columns
@@ -176,12 +185,18 @@ class Expected:
         payload = message.key()
         if payload is None:
             return [None] * len(self.of_key.columns)
-        return self._key_reader(bytes(payload))
+        return self._key_reader(bytes(payload), _headers_of(message))
 
 
 def _is_marked(value: Any) -> bool:
     """Whether a value is a mark of Debezium's, at any depth."""
     return any(map(_is_marked, value)) if isinstance(value, tuple | list) else value in _MARKS
+
+
+def largest_part(message: Message) -> int:
+    """Bytes of the key, the value, or all headers of a record: docs/limits.md."""
+    headers = sum(len(name.encode()) + len(value or b"") for name, value in _headers_of(message))
+    return max(len(message.key() or b""), len(message.value() or b""), headers)
 
 
 def row_digest(made: Made) -> bytes:
@@ -192,6 +207,11 @@ def row_digest(made: Made) -> bytes:
 def _time(message: Message) -> int | None:
     kind, time = message.timestamp()
     return time * 1000 if kind and abs(time) < 2**63 // 1000 else None
+
+
+def _headers_of(message: Message) -> Headers:
+    headers = message.headers() or ()
+    return [(str(header[0]), header[1] if isinstance(header[1], bytes) else None) for header in headers]
 
 
 def _headers(message: Message) -> tuple[tuple[Any, Any], ...] | None:

@@ -59,18 +59,26 @@ class Verification:
             report.add(finding)
         records, rows = self._records(report), self._rows(report)
         comparison = Comparison(self._scope)
-        for finding in self._named(self._compared(comparison, records, rows)):
+        for finding in self._named(self._compared(comparison, records, rows, report)):
             report.add(finding)
         report.unverifiable_rows, report.expired_rows = comparison.unverifiable, comparison.expired
         report.dead_letters = len(self._letters.places)
         self._add_unaccounted(report)
         return report
 
-    def _compared(self, comparison: Comparison, records: Buckets, rows: Buckets) -> Iterator[Finding]:
+    def _compared(
+        self, comparison: Comparison, records: Buckets, rows: Buckets, report: Report
+    ) -> Iterator[Finding]:
         compare = comparison.of_keyed if self._is_keyed else comparison.of_appended
         for bucket in range(self._count):
             yield from compare(records.entries(bucket), rows.entries(bucket))
+        for place in comparison.unlanded:
+            yield from self._see_bad(place, report)
         yield from self._letters.twice()
+
+    def _see_bad(self, place: tuple[int, int], report: Report) -> Iterator[Finding]:
+        report.bad_records += 1
+        yield from self._letters.see_bad(place)
 
     @cached_property
     def _table(self) -> TableMetadata:
@@ -130,8 +138,7 @@ class Verification:
             report.uncompared_records += made.kind == GOOD and made.row is None
             partition, offset, time = message.partition() or 0, message.offset() or 0, message.timestamp()[1]
             if made.kind == BAD:
-                report.bad_records += 1
-                for finding in self._letters.see_bad((partition, offset)):
+                for finding in self._see_bad((partition, offset), report):
                     report.add(finding)
             key = digest(made.key) if self._is_keyed and made.key else _NOWHERE
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)

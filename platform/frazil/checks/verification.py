@@ -122,6 +122,7 @@ def request(subject: Subject[TableSpec]) -> Document:
         "key_columns": key_columns(table),
         "metadata_columns": names_by_word(spec),
         "null_value": spec.on_null_value,
+        "max_record_bytes": settings.spark.max_record_bytes,
     }
 
 

@@ -55,12 +55,15 @@ class Schemas:
             raise UnverifiableError(f"the registry has no subject {subject}")
         return self._schema(version["id"], version)
 
-    def ids(self, subject: str) -> frozenset[int]:
-        """The ids of all versions of a subject, those too that were deleted softly."""
+    def ids(self, subject: str) -> Mapping[int, str]:
+        """The ids of all versions of a subject, those too that were deleted softly, and their GUIDs.
+
+        A GUID is empty where the registry tells none.
+        """
         path = f"subjects/{quote(subject, safe='')}/versions"
         versions = self.ask(f"{path}?deleted=true") or ()
         schemas = [self.ask(f"{path}/{int(each)}?deleted=true") for each in versions]
-        return frozenset(each["id"] for each in schemas if each is not None)
+        return {each["id"]: each.get("guid") or "" for each in schemas if each is not None}
 
     def _schema(self, number: int, registered: Mapping[str, Any]) -> Schema:
         references = {each["name"]: self._reference(each) for each in registered.get("references") or ()}

@@ -10,8 +10,6 @@ tells which branch it is.
 from __future__ import annotations
 
 import io
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -24,49 +22,13 @@ from fastavro.types import Schema as AvroSchema
 from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import number, sorted_pairs
 from frazil_verify.table.metadata import columns_of
+from frazil_verify.values.avro_schema import branch_name, fields_of, kind_of, parsed
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 
 Convert = Callable[[Any], Any]
 Former = Mapping[int, Sequence[str]]
 _NESTED = ("record", "error", "array", "map")
 _LONGEST = 38  # digits of a decimal
-
-
-def parsed(schema: Schema) -> Any:
-    """A schema as a tree in which each name stands for its whole type."""
-    named: dict[str, Any] = {}
-    _take_in(schema, named)
-    return fastavro.parse_schema(json.loads(schema.text), named_schemas=dict(named), expand=True)
-
-
-def _take_in(schema: Schema, named: dict[str, Any]) -> None:
-    for reference in schema.references.values():
-        _take_in(reference, named)
-        fastavro.parse_schema(json.loads(reference.text), named_schemas=named, expand=True)
-
-
-def fields_of(tree: Any) -> Mapping[str, Any]:
-    """The fields of a record by name; none of what is no record."""
-    return {f["name"]: f for f in tree["fields"]} if _kind(tree) == "record" else {}
-
-
-def without_null(tree: Any) -> Any:
-    """The one type that a union allows beside null; any other type as it is."""
-    branches = [each for each in tree if _kind(each) != "null"] if isinstance(tree, list) else ()
-    return branches[0] if len(branches) == 1 else tree
-
-
-def has_defaults(schema: Schema) -> bool:
-    """Whether a field of a schema has a default other than null."""
-    return _has_defaults(parsed(schema))
-
-
-def _has_defaults(tree: Any) -> bool:
-    if isinstance(tree, list):
-        return any(map(_has_defaults, tree))
-    if not isinstance(tree, dict):
-        return False
-    return tree.get("default") is not None or any(map(_has_defaults, tree.values()))
 
 
 class AvroReader:
@@ -112,13 +74,17 @@ class _Compiler:
     defaults: bool
     former: Former
     _numbers: count[int] = field(default_factory=count)
+    _around: dict[str, str] = field(default_factory=dict)
+    """The records that a type stands in: their own names in the bare copy, by those in the schema."""
 
     def compile(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
         """Both for one type."""
         if isinstance(node, list):
             return self._union(node, newest, want)
-        kind = _kind(node)
+        kind = kind_of(node)
         _check_parts(kind, want)
+        if kind in self._around:
+            return self._within_itself(kind, want)
         newest = _same(newest, kind)
         if kind in ("record", "error"):
             return self._record(node, newest, want)
@@ -132,8 +98,20 @@ class _Compiler:
             )
         return self._bare(node, kind), _plain(node, kind, want)
 
+    def _within_itself(self, name: str, want: Any) -> tuple[Any, Convert]:
+        """A record within a record of its own kind, which is read, and looked at by nobody."""
+        if want is not None:
+            raise NotComparedError("a record that holds itself")
+        return self._around[name], _nothing
+
     def _record(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
-        own = fields_of(node)
+        called, around = self._name(), self._around
+        self._around = {**around, str(node["name"]): called}
+        fields, convert = self._fields(fields_of(node), newest, want)
+        self._around = around
+        return {"type": "record", "name": called, "fields": fields}, convert
+
+    def _fields(self, own: Mapping[str, Any], newest: Any, want: Any) -> tuple[Any, Convert]:
         takes, bare = [], {name: self.compile(f["type"], None, None)[0] for name, f in own.items()}
         for column in columns_of(want) if _is(want, "struct") else ():
             wanted = fields_of(newest).get(column.name)
@@ -144,12 +122,8 @@ class _Compiler:
                 continue
             bare[name], convert = self.compile(own[name]["type"], wanted and wanted["type"], column.type)
             takes.append(_taken(name, convert))
-        made = {
-            "type": "record",
-            "name": self._name(),
-            "fields": [{"name": n, "type": t} for n, t in bare.items()],
-        }
-        return made, lambda value: tuple(take(value) for take in takes)
+        fields = [{"name": n, "type": t} for n, t in bare.items()]
+        return fields, lambda value: tuple(take(value) for take in takes)
 
     def _array(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
         if _is(want, "map"):
@@ -161,20 +135,22 @@ class _Compiler:
         return {"type": "array", "items": bare}, lambda v: tuple(convert(each) for each in v)
 
     def _union(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
-        branches = [each for each in node if _kind(each) != "null"]
+        branches = [each for each in node if kind_of(each) != "null"]
         if len(branches) <= 1:
             made = [self.compile(each, newest, want) for each in branches]
             convert = made[0][1] if made else _nothing
-            bare = ["null" if _kind(each) == "null" else made[0][0] for each in node]
+            bare = ["null" if kind_of(each) == "null" else made[0][0] for each in node]
             return bare, lambda v: None if v is None else convert(v)
         return self._branches(node, newest, want)
 
     def _branches(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
-        wanted = columns_of(want) if _is(want, "struct") else ()
+        if want is not None and not _is(want, "struct"):
+            raise NotComparedError(f"a union as {want}")
+        wanted = columns_of(want) if want is not None else ()
         bare: list[Any] = []
         converts: dict[str, tuple[int, Convert]] = {}
         for at, branch in enumerate(node):
-            if _kind(branch) == "null":
+            if kind_of(branch) == "null":
                 bare.append("null")
                 continue
             place = next((i for i, c in enumerate(wanted) if c.name == branch_name(branch)), None)
@@ -195,12 +171,6 @@ class _Compiler:
 
     def _name(self) -> str:
         return f"n{next(self._numbers)}"
-
-
-def branch_name(branch: Any) -> str:
-    """What the table calls a branch of a union."""
-    name = branch["name"] if isinstance(branch, dict) and "name" in branch else _kind(branch)
-    return re.sub(r"[^A-Za-z0-9]", "_", name)
 
 
 def _branch(
@@ -256,9 +226,11 @@ def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
         return _nothing
     written = wanted["type"]
     tree = written[0] if isinstance(written, list) else written
-    if _kind(tree) in (*_NESTED, "bytes", "fixed"):
+    if kind_of(tree) in (*_NESTED, "bytes", "fixed"):
         raise NotComparedError("a default of more than one part")
-    value = _plain(tree, _kind(tree), kind)(float(default) if _kind(tree) in ("float", "double") else default)
+    value = _plain(tree, kind_of(tree), kind)(
+        float(default) if kind_of(tree) in ("float", "double") else default
+    )
     return lambda _: value
 
 
@@ -283,16 +255,10 @@ def _long(value: int) -> int:
     return value
 
 
-def _kind(node: Any) -> str:
-    if isinstance(node, list):
-        return "union"
-    return str(node["type"]) if isinstance(node, dict) else str(node)
-
-
 def _same(newest: Any, kind: str) -> Any:
     """The branch of the newest type that is of this kind: what a union says of a record in it."""
     if isinstance(newest, list):
-        return next((each for each in newest if _kind(each) == kind), None)
+        return next((each for each in newest if kind_of(each) == kind), None)
     return newest
 
 

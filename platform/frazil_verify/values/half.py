@@ -12,12 +12,13 @@ from frazil_verify.request import Half
 from frazil_verify.table.metadata import Column
 from frazil_verify.values import avro, protobuf
 from frazil_verify.values import json as json_values
+from frazil_verify.values.avro_schema import fields_of, has_defaults, parsed, without_null
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.listed import ListedReader
+from frazil_verify.values.naming import Headers, check_named, id_of, schema_header
 
 Read = Callable[[bytes], tuple[Any, ...]]
 _PREFIX = 5
-_SINGLE_OBJECT = b"\xc3\x01"
 
 
 @dataclass
@@ -26,6 +27,7 @@ class HalfReader:
 
     Args:
         wanted: What is read of it: a type `struct` of Iceberg.
+        word: `key` or `value`, in the names of headers.
         defaults: Whether a field that a record lacks has its default, or null.
         former: Names that wanted fields had before, by their ids.
     """
@@ -33,19 +35,20 @@ class HalfReader:
     half: Half
     schemas: Schemas
     wanted: Mapping[str, Any]
+    word: str = "value"
     defaults: bool = True
     former: avro.Former = field(default_factory=dict)
     _readers: dict[int, Read] = field(default_factory=dict)
     _newest: Schema | None = None
-    _ids: frozenset[int] = frozenset()
+    _ids: Mapping[int, str] = field(default_factory=dict)
     _strange: set[int] = field(default_factory=set)
 
-    def __call__(self, payload: bytes, named_by: Collection[str] = ()) -> tuple[Any, ...]:
+    def __call__(self, payload: bytes, headers: Headers = ()) -> tuple[Any, ...]:
         """The values of what is wanted, in order.
 
         Args:
             payload: The bytes of this half.
-            named_by: The names of the record's headers.
+            headers: Those of the record.
 
         Raises:
             BadRecordError: The bytes can't be read.
@@ -61,8 +64,9 @@ class HalfReader:
             return self._listed(payload)
         if self.half.framing == "none":
             return self._reader(self.newest)(payload)
-        if payload.startswith(_SINGLE_OBJECT) or any(map(_names_schema, named_by)):
-            raise NotComparedError("a schema that no prefix names")
+        if (header := schema_header(headers, self.word)) is not None:
+            return self._named(header, payload)
+        check_named(payload, headers, self.word)
         return self._prefixed(payload)
 
     @cached_property
@@ -80,17 +84,27 @@ class HalfReader:
     def _prefixed(self, payload: bytes) -> tuple[Any, ...]:
         if len(payload) < _PREFIX or payload[0]:
             raise BadRecordError("no schema id stands before it")
-        number = int.from_bytes(payload[1:_PREFIX], "big")
+        return self._by(int.from_bytes(payload[1:_PREFIX], "big"))(payload[_PREFIX:])
+
+    def _named(self, header: bytes, payload: bytes) -> tuple[Any, ...]:
+        """The values of a payload whose schema a header names; Protobuf's message indexes stand there too."""
+        self._ids = self._ids or self.schemas.ids(self.half.subject)
+        number, rest = id_of(header, self._ids)
+        read = self._by(number)
+        return read(protobuf.only_indexes(rest) + payload if self.newest.kind == "PROTOBUF" else payload)
+
+    def _by(self, number: int) -> Read:
+        """What reads records of a schema; raises BadRecordError where the subject has none of this id."""
         schema = self.schemas.by_id(number) if self._is_of_subject(number) else None
         if schema is None:
             raise BadRecordError(f"{self.half.subject} has no schema {number}")
-        return self._reader(schema)(payload[_PREFIX:])
+        return self._reader(schema)
 
     def _is_of_subject(self, number: int) -> bool:
         """Asks the registry once for each id: a topic may have many records of one that is unknown."""
         if number not in self._ids and number not in self._strange:
             self._ids = self.schemas.ids(self.half.subject)
-            self._strange |= {number} - self._ids
+            self._strange |= {number} - self._ids.keys()
         return number in self._ids
 
     def _reader(self, schema: Schema) -> Read:
@@ -102,12 +116,12 @@ class HalfReader:
     def has_defaults(self) -> bool:
         """Whether a field that a record lacks may have a default other than null."""
         of_registry = self.half.format == "registry" and self.newest.kind == "AVRO"
-        return of_registry and avro.has_defaults(self.newest)
+        return of_registry and has_defaults(self.newest)
 
     def check(self, schema: Schema) -> None:
         """Raises NotComparedError where what is wanted is made in a way that this verifier does not know."""
         if schema.kind == "PROTOBUF":
-            protobuf.ProtobufReader(schema, self.wanted, self.half.record_type).check()
+            protobuf.ProtobufReader(schema, self.newest, self.wanted, self.half.record_type).check()
         else:
             self._made(schema)
 
@@ -118,7 +132,7 @@ class HalfReader:
             )
         if schema.kind == "JSON":
             return json_values.JsonReader(schema, self.wanted)
-        reader = protobuf.ProtobufReader(schema, self.wanted, self.half.record_type)
+        reader = protobuf.ProtobufReader(schema, self.newest, self.wanted, self.half.record_type)
         return reader.bare if self.half.framing == "none" else reader
 
 
@@ -178,8 +192,8 @@ def _names(schema: Schema, inner: str) -> Collection[str]:
         return protobuf.field_names(schema)
     if schema.kind == "JSON":
         return json_values.properties(schema, inner)
-    tree = avro.parsed(schema)
-    return avro.fields_of(avro.without_null(avro.fields_of(tree)[inner]["type"]) if inner else tree)
+    fields = fields_of(parsed(schema))
+    return fields_of(without_null(fields[inner]["type"])) if inner else fields
 
 
 def _text(payload: bytes, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -187,7 +201,3 @@ def _text(payload: bytes, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
         return (payload.decode(),) if wanted["fields"] else ()
     except UnicodeDecodeError as e:
         raise BadRecordError("no UTF-8") from e
-
-
-def _names_schema(header: str) -> bool:
-    return header in ("__key_schema_id", "__value_schema_id") or header.startswith("apicurio.")

@@ -16,6 +16,7 @@ from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column, columns_of
 from frazil_verify.table.names import NOWHERE
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.width import check_width, is_doubtful, widest
 
 Convert = Callable[[Any], Any]
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -35,6 +36,7 @@ class JsonReader:
     def __init__(self, writer: Schema, wanted: Mapping[str, Any]) -> None:
         compiler = _Compiler(writer)
         self._convert = compiler.compile(compiler.root, wanted)
+        self._wanted, self._widest = wanted, widest(wanted)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
         """The values of the wanted fields, in order.
@@ -50,6 +52,8 @@ class JsonReader:
             read = read["payload"]
         if not isinstance(read, dict):
             raise BadRecordError("no object")
+        if is_doubtful(payload, self._widest):
+            check_width(read, self._wanted, len(payload))
         values: tuple[Any, ...] = self._convert(read)
         return values
 
@@ -172,9 +176,19 @@ def _plain_value(node: Mapping[str, Any], want: str) -> Convert:
         return _moment(node)
     if word == "long" and node.get("title") in _TIMES:
         return lambda value: _scaled(value, 1000)
-    if word == "string" and _may_be_other(node):
-        raise NotComparedError("a text that is made of something else")
+    if word == "string":
+        return _as_text(node)
     return _PLAIN[word]
+
+
+def _as_text(node: Mapping[str, Any]) -> Convert:
+    """A text as it is, or a whole number as text."""
+    kinds = _kinds(node) - {"null"}
+    if kinds == {"integer"}:
+        return lambda value: str(_integer(value, 63))
+    if kinds != {"string"}:
+        raise NotComparedError("a text that is made of something else")
+    return _text
 
 
 def _moment(node: Mapping[str, Any]) -> Convert:
@@ -194,10 +208,12 @@ def _scaled(value: Any, factor: int) -> int:
     return _integer(_integer(value, 63) * factor, 63)
 
 
-def _may_be_other(node: Mapping[str, Any]) -> bool:
-    kinds = node.get("type", "string" if "enum" in node or "const" in node else None)
-    kinds = [kinds] if isinstance(kinds, str) else kinds or ["any"]
-    return not set(kinds) <= {"string", "null"}
+def _kinds(node: Mapping[str, Any]) -> set[str]:
+    """The types of JSON that values may have; `any` where nothing says."""
+    if kinds := node.get("type"):
+        return {kinds} if isinstance(kinds, str) else {*kinds}
+    values = node.get("enum", [node["const"]] if "const" in node else ())
+    return {_KINDS.get(type(value), "any") for value in values} or {"any"}
 
 
 def _decimal(node: Mapping[str, Any], want: str) -> Convert:
@@ -264,13 +280,13 @@ def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
 
 
+_KINDS = {str: "string", type(None): "null"}
 _PLAIN: Mapping[str, Convert] = {
     "boolean": _boolean,
     "int": lambda value: _integer(value, 31),
     "long": lambda value: _integer(value, 63),
     "float": _single,
     "double": _real,
-    "string": _text,
     "binary": _bytes,
     "date": lambda value: _integer(value, 31),
 }

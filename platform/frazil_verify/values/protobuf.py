@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
-from frazil_verify.findings import UnverifiableError
 from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import number, sorted_pairs
 from frazil_verify.table.metadata import columns_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.proto_files import compiled
 
 Convert = Callable[[Any], Any]
-_SECONDS = 60
-_ROOT = "root.proto"
+_WHOLE = (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT32)
+_WRAPPED = ("Bool", "Int32", "Int64", "UInt32", "UInt64", "Float", "Double", "String", "Bytes")
+_WRAPPERS = {f"google.protobuf.{kind}Value" for kind in _WRAPPED}
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -35,20 +29,22 @@ class ProtobufReader:
 
     Args:
         writer: The schema that the records were written with.
+        newest: The one that says what the columns are.
         wanted: A type `struct` of Iceberg.
         record_type: Full name of the message where no index is written.
     """
 
-    def __init__(self, writer: Schema, wanted: Mapping[str, Any], record_type: str) -> None:
-        self._pool, self._file = _compiled(writer)
-        self._wanted, self._type = wanted, record_type
+    def __init__(self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], record_type: str) -> None:
+        self._pool, self._file = compiled(writer)
+        self._newest, self._wanted, self._type = newest, wanted, record_type
         self._takes: dict[str, tuple[type[Message], Convert]] = {}
 
     def check(self) -> None:
         """Raises NotComparedError where a wanted field is made in a way that this verifier does not know."""
         messages = self._file.message_types_by_name.values()
         for message in messages if not self._type else [m for m in messages if m.full_name == self._type]:
-            _message(message, self._wanted)
+            with suppress(_NoFieldsError):
+                _message(message, self._wanted)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
         """The values of the wanted fields, in order; the message indexes stand before the payload.
@@ -78,8 +74,7 @@ class ProtobufReader:
     def _read(self, descriptor: Descriptor, payload: bytes) -> tuple[Any, ...]:
         name = descriptor.full_name
         if name not in self._takes:
-            kind = message_factory.GetMessageClass(descriptor)
-            self._takes[name] = kind, _message(descriptor, self._wanted)
+            self._takes[name] = self._made(descriptor)
         kind, convert = self._takes[name]
         try:
             values: tuple[Any, ...] = convert(kind.FromString(payload))
@@ -87,10 +82,44 @@ class ProtobufReader:
             raise BadRecordError(str(e)) from e
         return values
 
+    def _made(self, descriptor: Descriptor) -> tuple[type[Message], Convert]:
+        """A message without fields that the table has some of is read by the newest version.
+
+        Source: docs/evolution.md, "Records that were written before".
+        """
+        try:
+            return message_factory.GetMessageClass(descriptor), _message(descriptor, self._wanted)
+        except _NoFieldsError:
+            newest = _by_name(compiled(self._newest)[0], descriptor.full_name)
+            _check_kept(descriptor, newest, set())
+            return message_factory.GetMessageClass(newest), _message(newest, self._wanted)
+
+
+class _NoFieldsError(NotComparedError):
+    """A message has no fields where the table has."""
+
+
+def _by_name(pool: descriptor_pool.DescriptorPool, name: str) -> Descriptor:
+    try:
+        return pool.FindMessageTypeByName(name)
+    except KeyError:
+        raise BadRecordError(f"the newest version has no message {name}") from None
+
+
+def _check_kept(older: Descriptor, newest: Descriptor, seen: set[str]) -> None:
+    """Raises BadRecordError where a field of a message has another number, name or type than it had."""
+    seen.add(older.full_name)
+    for field in older.fields:
+        now = newest.fields_by_name.get(field.name)
+        if now is None or (now.number, now.type) != (field.number, field.type):
+            raise BadRecordError(f"field {field.name} is another one in the newest version")
+        if field.message_type is not None and field.message_type.full_name not in seen:
+            _check_kept(field.message_type, now.message_type, seen)
+
 
 def field_names(schema: Schema) -> frozenset[str]:
     """The fields of the file's messages, and its oneofs."""
-    _, file = _compiled(schema)
+    _, file = compiled(schema)
     messages = file.message_types_by_name.values()
     return frozenset(f.name for m in messages for f in (*m.fields, *m.oneofs))
 
@@ -109,6 +138,12 @@ def indexes(payload: bytes) -> tuple[list[int], bytes]:
     return path, payload[at:]
 
 
+def only_indexes(header: bytes) -> bytes:
+    """The message indexes that a header begins with, as they are written; raises BadRecordError for none."""
+    _, rest = indexes(header)
+    return header[: len(header) - len(rest)]
+
+
 def _zigzag(payload: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
@@ -121,75 +156,11 @@ def _zigzag(payload: bytes, at: int) -> tuple[int, int]:
             return (value >> 1) ^ -(value & 1), at
 
 
-Sources = tuple[tuple[str, str], ...]
-"""Texts of `.proto` files, by name."""
-
-
-def _compiled(schema: Schema) -> tuple[descriptor_pool.DescriptorPool, Any]:
-    return _compiled_text(schema.text, tuple(_references(schema)))
-
-
-@lru_cache(64)
-def _compiled_text(text: str, references: Sources) -> tuple[descriptor_pool.DescriptorPool, Any]:
-    files = _file_set(text, references)
-    pool = descriptor_pool.DescriptorPool()
-    for file in files.file:
-        pool.Add(file)
-    return pool, pool.FindFileByName(files.file[-1].name)
-
-
-def _references(schema: Schema) -> Iterator[tuple[str, str]]:
-    for name, reference in schema.references.items():
-        yield name, reference.text
-        yield from _references(reference)
-
-
-def _file_set(text: str, references: Sources) -> descriptor_pb2.FileDescriptorSet:
-    try:
-        file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
-    except (binascii.Error, DecodeError):
-        return _protoc(text, references)
-    if file.dependency:
-        raise UnverifiableError("a compiled schema that imports others")
-    return descriptor_pb2.FileDescriptorSet(file=[file])
-
-
-def _protoc(text: str, references: Sources) -> descriptor_pb2.FileDescriptorSet:
-    with tempfile.TemporaryDirectory() as folder:
-        _write(references, Path(folder))
-        (Path(folder) / _ROOT).write_text(text, encoding="utf-8")
-        out = Path(folder) / "set"
-        arguments = ["-I", folder, *_includes(), "--include_imports", f"--descriptor_set_out={out}", _ROOT]
-        done = subprocess.run(
-            [sys.executable, "-m", "grpc_tools.protoc", *arguments],
-            capture_output=True, timeout=_SECONDS, check=False, cwd=folder,
-        )  # fmt: skip
-        if done.returncode:
-            raise UnverifiableError("protoc refuses a schema of the topic")
-        return descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
-
-
-def _write(references: Sources, folder: Path) -> None:
-    for name, text in references:
-        file = (folder / name).resolve()
-        if not file.is_relative_to(folder.resolve()):
-            raise UnverifiableError("a reference leaves its folder")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-
-
-def _includes() -> list[str]:
-    folders = []
-    for package, inner in (("grpc_tools", "_proto"), ("google.type", "../..")):
-        spec = find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            folders += ["-I", str((Path(place) / inner).resolve())]
-    return folders
-
-
 def _message(descriptor: Descriptor, want: Any) -> Convert:
     if not (isinstance(want, Mapping) and want["type"] == "struct"):
         return _known(descriptor, want)
+    if not descriptor.fields:
+        raise _NoFieldsError(descriptor.full_name)
     takes = [_taken(descriptor, column.name, column.type) for column in columns_of(want)]
     return lambda message: tuple(take(message) for take in takes)
 
@@ -197,6 +168,8 @@ def _message(descriptor: Descriptor, want: Any) -> Convert:
 def _taken(descriptor: Descriptor, name: str, want: Any) -> Convert:
     oneofs = {each.name: each for each in descriptor.oneofs}
     if name in oneofs and name not in descriptor.fields_by_name:
+        if not isinstance(want, Mapping):
+            raise NotComparedError(f"a oneof as {want}")
         takes = [_taken(descriptor, c.name, c.type) for c in columns_of(want)]
         return lambda m: tuple(t(m) for t in takes) if m.WhichOneof(name) else None
     field = descriptor.fields_by_name.get(name)
@@ -212,6 +185,8 @@ def _taken(descriptor: Descriptor, name: str, want: Any) -> Convert:
 
 def _repeated(field: FieldDescriptor, want: Any) -> Convert:
     name = field.name
+    if not isinstance(want, Mapping):
+        raise NotComparedError(f"a repeated field as {want}")
     if want["type"] == "list":
         convert = _value(field, want["element"])
         return lambda m: tuple(convert(each) for each in getattr(m, name))
@@ -232,7 +207,9 @@ def _value(field: FieldDescriptor, want: Any) -> Convert:
     if field.type in (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE):
         return number
     if field.type in (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64):
-        return _long
+        return _long if want != "string" else lambda value: str(_long(value))
+    if want == "string" and field.cpp_type in _WHOLE:
+        return str
     return lambda value: value
 
 
@@ -246,7 +223,7 @@ def _known(descriptor: Descriptor, want: Any) -> Convert:
         return lambda m: _day(m.year, m.month, m.day)
     if name == "google.type.TimeOfDay":
         return lambda m: ((m.hours * 60 + m.minutes) * 60 + m.seconds) * 1_000_000 + m.nanos // 1000
-    if name.startswith("google.protobuf.") and name.endswith("Value"):
+    if name in _WRAPPERS:
         return _value_of_wrapper(descriptor, want)
     raise NotComparedError(f"{name} as {want}")
 

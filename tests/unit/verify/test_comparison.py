@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from frazil_verify.comparison import Comparison, Scope, newest_changes
-from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, SKIPPED, Buckets, Entries, digest
+from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, LARGE, SKIPPED, Buckets, Entries, digest
 
 SCOPE = Scope(landed={0: (0, 100), 1: (10, 90)}, kept={0: (0, 120), 1: (20, 120)})
 
@@ -174,6 +174,30 @@ def test_records_that_a_row_expiry_may_have_taken_are_counted_and_no_finding() -
 
     assert [(each.kind, each.offset) for each in findings] == [("missing", 2)]
     assert comparison.expired == 1
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_record_that_is_too_large_is_a_row_or_bad(keyed: bool) -> None:
+    """It is a row if more was allowed when it was landed; then it is compared as others are."""
+    key, other = digest(("k",)), digest(("o",))
+    records = entries(
+        (key, b"a", 1, 0, 0, GOOD), (key, b"b", 2, 0, 0, LARGE), (other, b"c", 3, 0, 0, LARGE),
+        (other, b"d", 4, 0, 0, GOOD),
+    )  # fmt: skip
+    older, large, newer = ((*each[:5], GOOD) for each in records[[0, 1, 3]].tolist())
+    compare = Comparison.of_keyed if keyed else Comparison.of_appended
+
+    def outcome(*rows: Any) -> tuple[list[str], list[int]]:
+        comparison = Comparison(SCOPE)
+        kinds = [each.kind for each in compare(comparison, records, entries(*rows))]
+        return kinds, [offset for _, offset in comparison.unlanded]
+
+    assert outcome(older, newer) == ([], [2] if keyed else [2, 3])
+    landed = (large, newer) if keyed else (older, large, newer)
+    assert outcome(*landed) == ([], [] if keyed else [3])
+    changed = (key, b"x", *large[2:])
+    assert outcome(*landed[:-2], changed, newer)[0] == ["altered"]
+    assert outcome(newer)[0] == ["missing"]
 
 
 def test_between_partitions_the_later_timestamp_wins_and_within_one_the_offset() -> None:

@@ -18,7 +18,8 @@ from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
 from frazil_verify.table.canonical import values_of
 from frazil_verify.table.metadata import Column
-from frazil_verify.values.avro import AvroReader, has_defaults
+from frazil_verify.values.avro import AvroReader
+from frazil_verify.values.avro_schema import has_defaults
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.half import filled
 from frazil_verify.values.json import JsonReader
@@ -215,7 +216,8 @@ def test_protobuf() -> None:
         kind=struct(text="string", number="int"),
     )  # fmt: skip
 
-    row = ProtobufReader(Schema(1, "PROTOBUF", PROTO, {}), wanted, "")(payload)
+    schema = Schema(1, "PROTOBUF", PROTO, {})
+    row = ProtobufReader(schema, schema, wanted, "")(payload)
 
     assert row == (5, None, 1_000_002, (1, 2), (("a", 7),), "BLUE", (None, 9))
 

@@ -1,0 +1,65 @@
+"""Schemas of Avro as trees, and what stands in them.
+
+Source: https://avro.apache.org/docs/1.12.0/specification/
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import fastavro
+
+from frazil_verify.log.registry import Schema
+
+
+def parsed(schema: Schema) -> Any:
+    """A schema as a tree in which each name stands for its whole type."""
+    named: dict[str, Any] = {}
+    _take_in(schema, named)
+    return fastavro.parse_schema(json.loads(schema.text), named_schemas=dict(named), expand=True)
+
+
+def _take_in(schema: Schema, named: dict[str, Any]) -> None:
+    for reference in schema.references.values():
+        _take_in(reference, named)
+        fastavro.parse_schema(json.loads(reference.text), named_schemas=named, expand=True)
+
+
+def fields_of(tree: Any) -> Mapping[str, Any]:
+    """The fields of a record by name; none of what is no record."""
+    return {f["name"]: f for f in tree["fields"]} if kind_of(tree) == "record" else {}
+
+
+def without_null(tree: Any) -> Any:
+    """The one type that a union allows beside null; any other type as it is."""
+    branches = [each for each in tree if kind_of(each) != "null"] if isinstance(tree, list) else ()
+    return branches[0] if len(branches) == 1 else tree
+
+
+def has_defaults(schema: Schema) -> bool:
+    """Whether a field of a schema has a default other than null."""
+    return _has_defaults(parsed(schema))
+
+
+def _has_defaults(tree: Any) -> bool:
+    if isinstance(tree, list):
+        return any(map(_has_defaults, tree))
+    if not isinstance(tree, dict):
+        return False
+    return tree.get("default") is not None or any(map(_has_defaults, tree.values()))
+
+
+def branch_name(branch: Any) -> str:
+    """What the table calls a branch of a union."""
+    name = branch["name"] if isinstance(branch, dict) and "name" in branch else kind_of(branch)
+    return re.sub(r"[^A-Za-z0-9]", "_", name)
+
+
+def kind_of(node: Any) -> str:
+    """The word of a type: `record`, `union`, `long`; the name of a record that it stands in."""
+    if isinstance(node, list):
+        return "union"
+    return str(node["type"]) if isinstance(node, dict) else str(node)

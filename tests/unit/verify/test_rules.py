@@ -1,0 +1,198 @@
+"""Rules of docs/evolution.md, formats.md, limits.md and spec.md by which records become rows or bad ones."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from frazil_verify.log.registry import Schema, Schemas
+from frazil_verify.request import Half
+from frazil_verify.table.metadata import Column
+from frazil_verify.values.avro import AvroReader
+from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.half import HalfReader, filled
+from frazil_verify.values.json import JsonReader
+from frazil_verify.values.protobuf import ProtobufReader
+from frazil_verify.values.width import check_width
+
+GUID = uuid.UUID("0fae0b3f-5d6c-4c8e-9d33-0fda3b8a2f11")
+AVRO = json.dumps({"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]})
+MESSAGES = 'syntax = "proto3"; message Other { int32 x = 1; } message R { int32 n = 1; }'
+
+
+def struct(**types: Any) -> dict[str, Any]:
+    fields = [{"id": at, "name": n, "type": t, "required": False} for at, (n, t) in enumerate(types.items())]
+    return {"type": "struct", "fields": fields}
+
+
+def schemas(text: str, kind: str = "AVRO") -> Schemas:
+    """A registry with one version, 7, of one subject, which tells its GUID."""
+    version = {"id": 7, "schemaType": kind, "schema": text, "guid": str(GUID)}
+    answers = {
+        "schemas/ids/7": version, "subjects/s/versions/latest": version,
+        "subjects/s/versions?deleted=true": [1], "subjects/s/versions/1?deleted=true": version,
+    }  # fmt: skip
+    return Schemas(answers.get)
+
+
+def proto(text: str) -> Schema:
+    return Schema(1, "PROTOBUF", f'syntax = "proto3"; {text}', {})
+
+
+def placed(fields: str, inner: str = "") -> Schema:
+    return proto(f"message M {{ string id = 1; oneof event {{ P p = 2; string q = 3; }} {fields} }}"
+                 f"message P {{ {inner} }}")  # fmt: skip
+
+
+WANTED = struct(id="string", event=struct(p=struct(at="string"), q="string"), more="int")
+EMPTY = b"\0" + b"\x0a\x01a" + b"\x12\x00"
+"""A message M with an id, and with a P without anything."""
+
+
+def test_a_message_that_had_no_fields_is_read_by_the_version_that_fills_it() -> None:
+    newest = placed("int32 more = 4;", "string at = 1;")
+
+    row = ProtobufReader(placed(""), newest, WANTED, "")(EMPTY)
+
+    assert row == ("a", (("",), None), 0)
+
+
+@pytest.mark.parametrize("newest", ["int32 id = 1;", "string id = 5;", "string other = 1;"])
+def test_it_is_bad_where_a_field_is_another_one_by_then(newest: str) -> None:
+    newer = proto(f"message M {{ {newest} oneof event {{ P p = 2; string q = 3; }} }}"
+                  "message P { string at = 1; }")  # fmt: skip
+
+    with pytest.raises(BadRecordError):
+        ProtobufReader(placed(""), newer, WANTED, "")(EMPTY)
+
+
+def test_a_version_whose_messages_have_fields_lacks_what_a_later_one_adds() -> None:
+    older, newest = placed("", "string at = 1;"), placed("int32 more = 4;", "string at = 1;")
+
+    assert ProtobufReader(older, newest, WANTED, "")(EMPTY) == ("a", (("",), None), None)
+
+
+def test_whole_numbers_that_a_spec_makes_texts_are_their_digits() -> None:
+    numbers = proto("message M { int32 a = 1; int64 b = 2; uint64 c = 3; }")
+    wanted = struct(a="string", b="string", c="string")
+    in_json = Schema(1, "JSON", json.dumps({"properties": {"a": {"type": ["integer", "null"]}}}), {})
+
+    row = ProtobufReader(numbers, numbers, wanted, "")(b"\0\x08\x01\x18\x07")
+
+    assert row == ("1", "0", "7")
+    assert JsonReader(in_json, struct(a="string"))(b'{"a": -12}') == ("-12",)
+
+
+@pytest.mark.parametrize("node", [{"enum": [1, "high"]}, {"const": 1}, {}, {"type": "object"}])
+def test_json_that_may_be_more_than_a_text_is_not_compared_as_one(node: Any) -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": node}}), {})
+
+    with pytest.raises(NotComparedError):
+        JsonReader(schema, struct(f="string"))
+
+
+def test_texts_by_their_enum_are_compared() -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": {"enum": ["high", None]}}}), {})
+
+    assert JsonReader(schema, struct(f="string"))(b'{"f": "high"}') == ("high",)
+
+
+LINKED = {
+    "type": "record", "name": "a.L",
+    "fields": [
+        {"name": "n", "type": "int"},
+        {"name": "more", "type": {"type": "array", "items": "a.L"}},
+        {"name": "text", "type": ["null", "int", "a.L"]},
+    ],
+}  # fmt: skip
+IN_PROTOBUF = """message M { int32 n = 1; repeated M more = 2; google.protobuf.Value text = 3; }"""
+
+
+def test_columns_of_what_holds_itself_are_named_and_the_others_are_compared() -> None:
+    columns = [Column(1, "n", "int", False), Column(2, "more", {"type": "list", "element": "string"}, False),
+               Column(3, "text", "string", False)]  # fmt: skip
+    half = Half(format="registry", subject="s")
+    imports = 'syntax = "proto3"; import "google/protobuf/struct.proto"; '
+
+    for text, kind in ((json.dumps(LINKED), "AVRO"), (imports + IN_PROTOBUF, "PROTOBUF")):
+        known = filled(half, schemas(text, kind), columns, "", "value", {})
+
+        assert [column.name for column in known.columns] == ["n"]
+        assert known.refused.keys() == {"more", "text"}
+
+
+def test_records_of_avro_that_hold_themselves_are_read_to_their_end() -> None:
+    schema = Schema(1, "AVRO", json.dumps(LINKED), {})
+    inner = b"\x04" + b"\x00" + b"\x00"
+    reader = AvroReader(schema, schema, struct(n="int"))
+
+    assert reader(b"\x02" + b"\x02" + inner + b"\x00" + b"\x04" + inner) == (1,)
+    with pytest.raises(BadRecordError):
+        reader(b"\x02" + b"\x02" + inner + b"\x00" + b"\x04" + inner[:1])
+
+
+def half(text: str = AVRO, kind: str = "AVRO", word: str = "value") -> HalfReader:
+    return HalfReader(Half(format="registry", subject="s"), schemas(text, kind), struct(n="int"), word)
+
+
+BY_GUID, BY_ID = b"\1" + GUID.bytes, b"\0\0\0\0\x07"
+
+
+@pytest.mark.parametrize("header", [BY_GUID, BY_ID])
+def test_a_header_names_the_schema_of_a_payload_without_a_prefix(header: bytes) -> None:
+    headers = [("__value_schema_id", b"\1" + bytes(16)), ("__value_schema_id", header), ("x", None)]
+
+    assert half()(b"\x02", headers) == (1,)
+    assert half(MESSAGES, "PROTOBUF")(b"\x08\x01", [("__value_schema_id", header + b"\x02\x02")]) == (1,)
+
+
+@pytest.mark.parametrize("header", [b"\1" + bytes(16), b"\0\0\0\0\x08", BY_GUID[:-1], b"\0\0", b"", b"\2"])
+def test_a_header_that_names_no_version_of_the_subject_makes_a_bad_record(header: bytes) -> None:
+    """Also where the payload begins as one behind a prefix: the header counts."""
+    with pytest.raises(BadRecordError):
+        half()(BY_ID + b"\x02", [("__value_schema_id", header)])
+
+
+def test_a_header_for_the_other_half_or_without_a_value_names_nothing() -> None:
+    headers = [("__key_schema_id", b"\1" + bytes(16)), ("__value_schema_id", None)]
+
+    assert half()(BY_ID + b"\x02", headers) == (1,)
+    with pytest.raises(BadRecordError):
+        half(word="key")(BY_ID + b"\x02", headers)
+
+
+@pytest.mark.parametrize("name", ["apicurio.value.contentId", "apicurio.value.globalId"])
+def test_records_that_apicurio_names_are_not_compared(name: str) -> None:
+    with pytest.raises(NotComparedError):
+        half()(b"\x02", [(name, bytes(8))])
+
+
+WIDTH = 20_000
+WIDE = {"properties": {f"f{n}": {"type": "integer"} for n in range(WIDTH)}}
+AS_STRUCT = struct(**{f"f{n}": "long" for n in range(WIDTH)})
+ARRAY = {"type": "array", "items": WIDE}, {"type": "list", "element": AS_STRUCT}
+MAP = {"additionalProperties": WIDE}, {"type": "map", "key": "string", "value": AS_STRUCT}
+
+
+@pytest.mark.parametrize(("node", "kind"), [ARRAY, MAP], ids=["array", "map"])
+def test_a_text_that_takes_four_million_values_more_than_bytes_is_bad(node: Any, kind: Any) -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"w": node}}), {})
+    reader = JsonReader(schema, struct(w=kind))
+    many = [{}] * 210 if node == ARRAY[0] else {str(n): {} for n in range(210)}
+    few = [{}] * 2 if node == ARRAY[0] else {"a": {}, "b": {}}
+
+    with pytest.raises(BadRecordError, match="too many"):
+        reader(json.dumps({"w": many}).encode())
+    assert len(reader(json.dumps({"w": few, "text": "{" * 5000}).encode())[0]) == 2
+
+
+@pytest.mark.parametrize(("objects", "bad"), [(4000, False), (4001, False), (4002, True)])
+def test_the_bytes_of_the_text_are_allowed_beside_them(objects: int, bad: bool) -> None:
+    kind = struct(w={"type": "list", "element": struct(**{f"f{n}": "long" for n in range(1000)})})
+
+    with pytest.raises(BadRecordError) if bad else nullcontext():
+        check_width({"w": [{}] * objects}, kind, 1000)
