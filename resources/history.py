@@ -1,12 +1,13 @@
-"""What Dagster's event log has kept of how long commits took to be shown."""
+"""What Dagster's event log has kept of publications: how long commits waited for them, and what they took."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
 
 from frazil.checks.layers.history import Delay
+from frazil.publishing.target import Spent
 from frazil.spec.names import AssetPath
 from resources.metadata import WAITED
 
@@ -16,8 +17,26 @@ _MOST = 5000
 
 def delays_of(instance: dg.DagsterInstance, path: AssetPath, since: float) -> list[Delay]:
     """Those of a target's asset, the newest first."""
+    return [*_delays(_publications(instance, path, since))]
+
+
+def spent_on(instance: dg.DagsterInstance, path: AssetPath, since: float) -> Spent:
+    """The sum of what a target said of them."""
+    events = (record.asset_materialization for record in _publications(instance, path, since))
+    return sum((_spent(event.metadata) for event in events if event), Spent())
+
+
+def _publications(instance: dg.DagsterInstance, path: AssetPath, since: float) -> Sequence[dg.EventLogRecord]:
     wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(path), after_timestamp=since)
-    return [*_delays(instance.fetch_materializations(wanted, limit=_MOST).records)]
+    return instance.fetch_materializations(wanted, limit=_MOST).records
+
+
+def _spent(metadata: Mapping[str, dg.MetadataValue]) -> Spent:
+    def number(name: str) -> float:
+        value = metadata[name].value if name in metadata else None
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    return Spent(int(number("statements")), int(number("refreshes")), number("warehouse_seconds"))
 
 
 def _delays(records: Sequence[dg.EventLogRecord]) -> Iterator[Delay]:

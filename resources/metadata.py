@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -256,6 +257,7 @@ def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
             "metadata_location": shown.metadata_location,
             "changed": shown.changed,
             WAITED: shown.waited,
+            **(asdict(shown.spent) if shown.spent else {}),
             **shown.facts,
         }
     )

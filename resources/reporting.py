@@ -15,6 +15,7 @@ from frazil.checks.layers.history import Delay
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
+from frazil.publishing.target import Spent
 from frazil.reporting import Done, Failure
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
@@ -97,6 +98,13 @@ class DagsterReporter:
 
         with self._instance() as instance:
             return {path: delays_of(instance, path, since) for path in paths}
+
+    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
+        """See `Reporter`; by the same materializations."""
+        from resources.history import spent_on
+
+        with self._instance() as instance:
+            return {path: spent_on(instance, path, since) for path in paths}
 
     def _instance(self) -> dg.DagsterInstance:
         """Opens the instance; one process at a time, for the first one makes its databases.

@@ -12,7 +12,7 @@ from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
 from frazil.errors import FrazilError, InterruptedWorkError, NotYetError, OvertakenError, PausedError, explain
 from frazil.landing.report import LandingReport
-from frazil.publishing.target import Shown
+from frazil.publishing.target import Shown, Spent
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
@@ -93,6 +93,9 @@ class Reporter(Protocol):
     def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
         """How long commits took to be shown by targets since a time, as it was told; nothing if not kept."""
 
+    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
+        """What publications took of targets since a time, as it was told; nothing if not kept."""
+
 
 def tell_each(reporters: Iterable[Reporter], tell: Callable[[Reporter], None]) -> None:
     """Tells each reporter, though one before it fails; raises what the first of them raised."""
@@ -112,6 +115,14 @@ def delays_of(
     """What those remember who heard of publications; None where nobody does."""
     histories = [reporter.delays(paths, since) for reporter in reporters]
     return dict(chain.from_iterable(each.items() for each in histories)) if any(histories) else None
+
+
+def spent_of(
+    reporters: Iterable[Reporter], paths: Sequence[AssetPath], since: float
+) -> Mapping[AssetPath, Spent]:
+    """What those remember who heard of publications."""
+    histories = (reporter.spent(paths, since) for reporter in reporters)
+    return dict(chain.from_iterable(each.items() for each in histories))
 
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:

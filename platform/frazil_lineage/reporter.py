@@ -11,6 +11,7 @@ from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.publishing.target import Spent
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath
@@ -58,6 +59,10 @@ class LineageReporter:
 
     def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
         """Nothing: no event is kept here."""
+        return {}
+
+    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
+        """Nothing, as with delays."""
         return {}
 
     def _events(self, news: Sequence[News]) -> Iterator[RunEvent]:

@@ -16,7 +16,7 @@ from frazil.pipelines.places import read_document
 
 SHIPPED = Path(__file__).with_name("prices.yaml")
 
-Priced = Literal["storage", "writes", "reads", "glue_calls", "cpu"]
+Priced = Literal["storage", "writes", "reads", "glue_calls", "cpu", "warehouse"]
 Charged = Literal["topics", "traffic", "hours"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -65,13 +65,14 @@ _RATES: Mapping[Priced | Charged, _Rate] = {
     "reads": _Rate("reads", 1_000),
     "glue_calls": _Rate("glue_calls", 1_000_000),
     "cpu": _Rate("task_seconds", 3_600),
+    "warehouse": _Rate("warehouse_seconds", 3_600),
     "topics": _Rate("topic_seconds", 3_600),
     "traffic": _Rate("bytes_in", GIB),
     "hours": _Rate("seconds", 3_600),
 }
 
 
-_OF_TABLES: tuple[Priced, ...] = ("storage", "writes", "reads", "glue_calls", "cpu")
+_OF_TABLES: tuple[Priced, ...] = ("storage", "writes", "reads", "glue_calls", "cpu", "warehouse")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections, apart
 from frazil.costs.measured import ICEBERG, STORAGE, gaps_of, lines_of
 from frazil.costs.units import Line, Period, Units
 from frazil.errors import FrazilError, explain
+from frazil.publishing.target import Spent
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
@@ -31,7 +32,8 @@ NEVER_MEASURED = (
     "that commits, and of Dagster",
     "what expiry and the removal of orphans ask for, until the next commit of the same process",
     "files that no snapshot names, and the size of metadata files",
-    "Snowflake's seconds and refreshes",
+    "seconds of Snowflake's warehouses beside those of Frazil's statements for one table, their minute at "
+    "least, refreshes of its own, and its cloud services",
     "data that leaves the region",
 )
 """What nothing counts; it is in no figure."""
@@ -61,11 +63,13 @@ class CostReader:
 
     Args:
         published: How often each target was brought in step; None: nobody kept it.
+        spent: What that took of targets that bill by the second.
     """
 
     connections: Connections
     period: Period
     published: Mapping[AssetPath, int] | None
+    spent: Mapping[AssetPath, Spent] = field(default_factory=dict)
 
     def of(self, specs: Sequence[AnyTable]) -> Iterator[tuple[AnyTable, Costs | FrazilError]]:
         """Each table, in order of its connection; an error where it can't be read."""
@@ -102,7 +106,14 @@ class CostReader:
         for target in targets_of(spec, connections.settings):
             if count := published.get(target.path, 0):
                 calls: Units = {"glue_calls": count} if target.word == "glue" else {}
-                yield Line(name, target.word, "publication", {"publications": count, **calls})
+                work: Units = {"publications": count, **calls, **_computing(self.spent.get(target.path))}
+                yield Line(name, target.word, "publication", work)
+
+
+def _computing(spent: Spent | None) -> Units:
+    if spent is None or not spent.statements:
+        return {}
+    return {"refreshes": spent.refreshes, "warehouse_seconds": spent.warehouse_seconds}
 
 
 def _of_letters(name: str, metadata: TableMetadata, period: Period, *, in_glue: bool) -> list[Line]:

@@ -32,6 +32,35 @@ class Maker:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What publications took of a target that bills by the second.
+
+    Args:
+        statements: Those that it carried out.
+        refreshes: Of them those that had it read newer metadata.
+        warehouse_seconds: How long Frazil waited for those that need a warehouse.
+    """
+
+    statements: int = 0
+    refreshes: int = 0
+    warehouse_seconds: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.statements + other.statements,
+            self.refreshes + other.refreshes,
+            self.warehouse_seconds + other.warehouse_seconds,
+        )
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(
+            self.statements - other.statements,
+            self.refreshes - other.refreshes,
+            self.warehouse_seconds - other.warehouse_seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """A table as a target shows it."""
 
@@ -58,6 +87,8 @@ class Shown:
     refreshed: float | None = None
     # For how many seconds the newest snapshot had been there before it was shown now; None: it was before.
     waited: float | None = None
+    # What that took; None where it bills by no second, or was only looked at.
+    spent: Spent | None = field(default=None, compare=False)
 
 
 class Target(Protocol):

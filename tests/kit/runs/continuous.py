@@ -14,7 +14,7 @@ from frazil.landing.arrivals import Arrivals, Due
 from frazil.landing.position.state import State, TableState
 from frazil.landing.report import LandingReport
 from frazil.publishing.glue import Glue
-from frazil.publishing.target import Shown
+from frazil.publishing.target import Shown, Spent
 from frazil.publishing.targets import OnFailure
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
@@ -159,5 +159,9 @@ class Heard:
         self.pauses.append(until)
 
     def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
+        """See `Reporter`."""
+        return {}
+
+    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
         """See `Reporter`."""
         return {}

@@ -117,6 +117,9 @@ def test_many_tables_are_looked_at_by_statements_for_all_of_them_and_those_at_re
     changed = {name: s[-1] for name, s in second.done.items() if s[-1].changed}
     assert [each.rows for each in changed.values()] == [1, 2]
     assert all(each.metadata_location for each in changed.values())
+    spent = [each.spent for each in changed.values() if each.spent]
+    assert [(each.statements, each.refreshes) for each in spent] == [(len(full), 1), (2, 1)]
+    assert all(0 < each.warehouse_seconds < time.time() - begun for each in spent)
     assert looked == [LISTED, INFORMATION, COUNT, HISTORY]
     times = [each.refreshed for each in drifts]
     assert all(at is not None and begun <= at <= time.time() for at in times)

@@ -7,17 +7,22 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from pyiceberg.schema import Schema
 
 from frazil.checks.layers.history import Delay, Delays, landing_delays
 from frazil.checks.layers.report import Layer, Layers
+from frazil.costs.prices import amount_of, load_prices
+from frazil.costs.report import CostReader, Costs
+from frazil.costs.units import Period
 from frazil.landing.position.ledger import Ledger
 from frazil.publishing.glue import Glue
+from frazil.publishing.target import Shown, Spent
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.stage import RECORD_TIMES
 from kit.readers.mirrored import NAME, Mirror
 from kit.wires.wire import Wire
-from resources.history import delays_of
-from resources.metadata import WAITED
+from resources.history import delays_of, spent_on
+from resources.metadata import WAITED, shown_metadata
 
 LATE = 5.0
 
@@ -146,3 +151,23 @@ def test_dagster_keeps_what_it_was_told_of_each_publication(instance: dg.Dagster
 
     assert [delay.seconds for delay in delays] == [0.0, LATE]
     assert delays_of(instance, path, delays[0].at + 60) == []
+
+
+def test_what_publications_took_is_added_up_and_priced_by_the_layer(
+    instance: dg.DagsterInstance, mirror: Mirror
+) -> None:
+    target = Glue(mirror.spec, mirror.connections.settings)
+    for took in (Spent(7, 1, 1.5), Spent(2, 1, 0.5), None):
+        shown = Shown(target.path, target.upstream, "orders", "s3://lake/1.json", changed=True, spent=took)
+        metadata = shown_metadata(shown, Schema())
+        instance.report_runless_asset_event(dg.AssetMaterialization(target.path, metadata=metadata))
+    spent = {target.path: spent_on(instance, target.path, 0.0)}
+
+    reader = CostReader(mirror.connections, Period(0.0, 100.0), {target.path: 3}, spent)
+    ((_, costs),) = reader.of([mirror.spec])
+
+    assert isinstance(costs, Costs)
+    (line,) = [each for each in costs.lines if each.work == "publication"]
+    assert spent[target.path] == Spent(9, 2, 2.0)
+    assert line.units == {"publications": 3, "glue_calls": 3, "refreshes": 2, "warehouse_seconds": 2.0}
+    assert amount_of({"warehouse_seconds": 1800}, load_prices(None)).money == pytest.approx(1.0)

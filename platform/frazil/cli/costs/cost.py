@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,8 +16,9 @@ from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.costs.prices import Amount, PriceList, amount_of, load_prices, money_text, services_of
 from frazil.costs.report import NEVER_MEASURED, CostReader, Costs, lines_in
 from frazil.costs.units import Grouping, Line, Period, Units, grouped, total_of
+from frazil.publishing.target import Spent
 from frazil.publishing.targets import targets_of
-from frazil.reporting import delays_of
+from frazil.reporting import delays_of, spent_of
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.upkeep.work import size_text
@@ -48,7 +49,7 @@ def cost_command(
 def costs_of(selection: Selection[AnyTable], period: Period) -> Results[Costs]:
     """What each table took; those that can't be read are among the failed ones."""
     results = Results[Costs](failed=dict(selection.broken))
-    reader = CostReader(selection.connections, period, _published(selection, period.since))
+    reader = CostReader(selection.connections, period, *_published(selection, period.since))
     for spec, measured in reader.of(selection.specs):
         name = str(things(spec, selection.connections.settings).table)
         if isinstance(measured, Costs):
@@ -58,12 +59,15 @@ def costs_of(selection: Selection[AnyTable], period: Period) -> Results[Costs]:
     return results
 
 
-def _published(selection: Selection[AnyTable], since: float) -> dict[AssetPath, int] | None:
-    """How often each target was brought in step, as those remember who heard of it."""
+def _published(
+    selection: Selection[AnyTable], since: float
+) -> tuple[dict[AssetPath, int] | None, Mapping[AssetPath, Spent]]:
+    """How often each target was brought in step, and what that took, as those remember who heard of it."""
     settings = selection.connections.settings
     paths = [target.path for spec in selection.specs for target in targets_of(spec, settings)]
     kept = delays_of(selection.reporters, paths, since)
-    return None if kept is None else {path: len(delays) for path, delays in kept.items()}
+    counts = None if kept is None else {path: len(delays) for path, delays in kept.items()}
+    return counts, spent_of(selection.reporters, paths, since)
 
 
 def _unmeasured(measured: Sequence[Costs]) -> list[str]:

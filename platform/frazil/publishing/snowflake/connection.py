@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from frazil.errors import (
     MALFORMED,
@@ -16,12 +18,14 @@ from frazil.errors import (
     RepairError,
 )
 from frazil.publishing.snowflake.login import connect_by
-from frazil.publishing.snowflake.statements import Kind, Relation, show_like
+from frazil.publishing.snowflake.statements import Kind, Relation, is_refresh, needs_warehouse, show_like
+from frazil.publishing.target import Spent
 from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
+    from snowflake.connector.cursor import SnowflakeCursor
 
 T = TypeVar("T")
 
@@ -77,6 +81,9 @@ _LOGIN_REFUSALS: dict[int | None, str] = {
 """By Snowflake's number of the error: what to do."""
 
 
+_spent: WeakKeyDictionary[SnowflakeConnection, Spent] = WeakKeyDictionary()
+
+
 @contextmanager
 def open_snowflake(settings: Settings) -> Iterator[SnowflakeConnection]:
     """A connection that closes with the context."""
@@ -116,17 +123,30 @@ def connection_errors(settings: Settings) -> Iterator[None]:
         ) from e
 
 
-def rows(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, ...]]:
-    """All rows of a statement's result."""
+def spent_by(connection: SnowflakeConnection) -> Spent:
+    """What the session's statements took so far; one that Snowflake refused is not among them."""
+    return _spent.get(connection, Spent())
+
+
+@contextmanager
+def _executed(connection: SnowflakeConnection, sql: str) -> Iterator[SnowflakeCursor]:
+    begun = time.monotonic()
     with connection.cursor() as cursor:
         cursor.execute(sql)
+        yield cursor
+    waited = time.monotonic() - begun if needs_warehouse(sql) else 0.0
+    _spent[connection] = spent_by(connection) + Spent(1, int(is_refresh(sql)), waited)
+
+
+def rows(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, ...]]:
+    """All rows of a statement's result."""
+    with _executed(connection, sql) as cursor:
         return [tuple(row) for row in cursor.fetchall()]
 
 
 def named_rows(connection: SnowflakeConnection, sql: str) -> list[dict[str, Any]]:
     """All rows, each by the names of its columns: SHOW gets new columns in between."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
+    with _executed(connection, sql) as cursor:
         names = [column.name.lower() for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
@@ -162,8 +182,7 @@ def shown_as(connection: SnowflakeConnection, kind: Kind, relation: Relation) ->
 
 def columns_of(connection: SnowflakeConnection, relation: Relation) -> tuple[tuple[str, int], ...]:
     """Names and type codes of the columns of a table or view."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT * FROM {relation} WHERE FALSE")
+    with _executed(connection, f"SELECT * FROM {relation} WHERE FALSE") as cursor:
         return tuple((column.name, column.type_code) for column in cursor.description)
 
 

@@ -151,6 +151,19 @@ def table_information(*tables: Relation) -> str:
     return f"SELECT {', '.join(map(_information, tables))}"
 
 
+def is_refresh(sql: str) -> bool:
+    """Whether a statement has Snowflake read newer metadata."""
+    return sql.startswith("ALTER ICEBERG TABLE ") and sql.endswith(" REFRESH")
+
+
+def needs_warehouse(sql: str) -> bool:
+    """Whether a statement may: one that selects from something. SHOW, DESCRIBE, DDL and functions need none.
+
+    https://docs.snowflake.com/en/user-guide/warehouses-overview
+    """
+    return sql.startswith("SELECT ") and " FROM " in sql
+
+
 def shown_and_counted(table: Relation) -> str:
     """Asks which metadata file the table shows, and how many rows that has."""
     return f"SELECT {_information(table)}, (SELECT COUNT(*) FROM {table})"

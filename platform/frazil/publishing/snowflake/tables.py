@@ -20,6 +20,7 @@ from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (
     connection_errors,
     rows,
+    spent_by,
     statement_errors,
 )
 from frazil.publishing.snowflake.governance.comments import (
@@ -141,6 +142,7 @@ class Snowflake:
         self._source.check(current)
         self.protection.check(field.name for field in table.schema().fields)
         with self._open(connections) as connection:
+            begun = spent_by(connection)
             before = self._source.location(connection)
             if before is None:
                 self._source.make(connection)
@@ -156,8 +158,9 @@ class Snowflake:
             keep_reading(connection, self._rights, self._settings.snowflake.role)
             shown = before if before == current else self._source.location(connection)
             now = self._shown(connection, shown, changed=before != current, made_now=before is None)
+            spent = spent_by(connection) - begun
         is_new = now.metadata_location == current != before
-        return replace(now, waited=waited(table, before, time.time()) if is_new else None)
+        return replace(now, waited=waited(table, before, time.time()) if is_new else None, spent=spent)
 
     def _lacks_nothing_but_rows(self, table: Table, seen: Shown) -> bool:
         """Whether at most the metadata that is shown is older, and its columns are those of now."""
@@ -178,11 +181,15 @@ class Snowflake:
             return replace(seen, facts=facts)
         self._source.check(table.metadata_location)
         with self._open(connections) as connection:
+            begun = spent_by(connection)
             self._source.refresh(connection)
             location, rows = self._shown_and_counted(connection)
+            spent = spent_by(connection) - begun
         new = location == table.metadata_location
         late = waited(table, before, time.time()) if new else None
-        return replace(seen, metadata_location=location, changed=True, rows=rows, facts=facts, waited=late)
+        return replace(
+            seen, metadata_location=location, changed=True, rows=rows, facts=facts, waited=late, spent=spent
+        )
 
     def _shown_and_counted(self, connection: SnowflakeConnection) -> tuple[str, int]:
         from snowflake.connector.errors import ProgrammingError
