@@ -172,13 +172,18 @@ class Verification:
             if finding.kind == "altered":
                 altered.append(finding)
             elif finding.kind == "missing" and (finding.partition, finding.offset) in self._letters.places:
-                yield replace(finding, kind="set_aside")
+                if self._can_be_read(finding.partition, finding.offset):
+                    yield replace(finding, kind="set_aside")
             elif finding.kind == "baseless" and self._is_keyed and asked < _EXPLAINED:
                 asked += 1
                 yield replace(finding, kind=self._kind_of_stray(finding.partition, finding.offset))
             else:
                 yield finding
         yield from self._explained(altered)
+
+    def _can_be_read(self, partition: int, offset: int) -> bool:
+        """Whether all values of a record are known here; of others it is not known whether they are bad."""
+        return all(made.kind != GOOD or made.row is not None for made in self._again(partition, offset))
 
     def _kind_of_stray(self, partition: int, offset: int) -> str:
         """What to call a row that names no change of its key."""

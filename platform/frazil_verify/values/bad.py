@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class BadRecordError(Exception):
     """The record can't be read as its schema says, or holds what no column can."""
@@ -9,3 +11,8 @@ class BadRecordError(Exception):
 
 class NotComparedError(Exception):
     """A column is made in a way that this verifier does not know; the others are compared."""
+
+
+def bad(why: str) -> Any:
+    """Raises BadRecordError, where an expression has to be."""
+    raise BadRecordError(why)

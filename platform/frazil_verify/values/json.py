@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import math
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column, columns_of
 from frazil_verify.table.names import NOWHERE
-from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.bad import BadRecordError, NotComparedError, bad
+from frazil_verify.values.json_scalars import kinds, scalar
 from frazil_verify.values.width import check_width, is_doubtful, widest
 
 Convert = Callable[[Any], Any]
-_DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _EMBEDDED = {"schema", "payload"}
-_TIMES = ("org.apache.kafka.connect.data.Time", "io.debezium.time.Time")
-_MILLIS = ("org.apache.kafka.connect.data.Timestamp", "io.debezium.time.Timestamp")
+_KINDS = {"integer": int, "string": str, "object": dict, "array": list, "boolean": bool}
+"""By which kind of value a branch of a union is told; of a number it is not, for an integer is one too."""
 
 
 class JsonReader:
@@ -45,8 +42,8 @@ class JsonReader:
             BadRecordError: The bytes are no such record.
         """
         try:
-            read = json.loads(payload.decode(), parse_constant=_no_constant)
-        except (ValueError, RecursionError) as e:
+            read = _DECODER.decode(payload.decode())
+        except (ValueError, ArithmeticError, RecursionError) as e:
             raise BadRecordError(type(e).__name__) from e
         if isinstance(read, dict) and read.keys() == _EMBEDDED:
             read = read["payload"]
@@ -56,6 +53,19 @@ class JsonReader:
             check_width(read, self._wanted, len(payload))
         values: tuple[Any, ...] = self._convert(read)
         return values
+
+
+class _Repeated(dict[str, Any]):
+    """An object in which a key stands twice: no map, and otherwise its last value counts."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    known = dict(pairs)
+    return known if len(known) == len(pairs) else _Repeated(pairs)
 
 
 def properties(schema: Schema, inner: str) -> Mapping[str, Any]:
@@ -78,11 +88,14 @@ class _Compiler:
         known = self.properties(root)
         return known["payload"] if known.keys() == _EMBEDDED else root
 
-    def compile(self, node: Any, want: Any) -> Convert:
-        """What turns one value into the wanted type; null stays null."""
+    def compile(self, node: Any, want: Any, optional: bool = True) -> Convert:
+        """What turns one value into the wanted type; null stays null where it may be there."""
+        optional = optional or self._may_be_null(node)
         node = self.plain(node)
-        inner = self._inner(node, want)
-        return lambda value: None if value is None else inner(value)
+        inner = _one_of(node, self._inner(node, want))
+        return lambda value: (
+            inner(value) if value is not None else None if optional else bad("null, or not there")
+        )
 
     def properties(self, node: Any) -> Mapping[str, Any]:
         """The properties of an object, those of `allOf` too."""
@@ -94,40 +107,81 @@ class _Compiler:
 
     def _inner(self, node: Mapping[str, Any], want: Any) -> Convert:
         if not isinstance(want, Mapping):
-            return _plain_value(node, want)
+            return scalar(node, want)
         if want["type"] == "struct":
             return self._struct(node, want)
         if want["type"] == "list":
-            return _list(self.compile(node.get("items", {}), want["element"]))
+            return _list(self.compile(node.get("items", {}), want["element"], optional=False))
         return self._map(node, want)
 
     def _struct(self, node: Mapping[str, Any], want: Any) -> Convert:
         known = self.properties(node)
-        if not known and len(_branches(node)) > 1:
-            raise NotComparedError("a union in JSON")
-        takes = [(c.name, self._field(known, c)) for c in columns_of(want)]
-        return lambda value: (
-            tuple(convert(value.get(name)) for name, convert in takes)
-            if isinstance(value, dict)
-            else _bad("no object")
-        )
+        if not known and len(branches := self._branches_of(node)) > 1:
+            return self._union(branches, want)
+        needed = self._required(node)
+        takes = {c.name: self._field(known, c, c.name not in needed) for c in columns_of(want)}
 
-    def _field(self, known: Mapping[str, Any], column: Column) -> Convert:
+        def convert(value: Any) -> tuple[Any, ...]:
+            if not isinstance(value, dict):
+                bad("no object")
+            if isinstance(value, _Repeated) and not all(
+                _fits(takes[n], v) for n, v in value.pairs if n in takes
+            ):
+                raise NotComparedError("a key stands twice, and not each of its values is of its type")
+            return tuple(take(value.get(name)) for name, take in takes.items())
+
+        return convert
+
+    def _branches_of(self, node: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Those of `oneOf` or `anyOf`, else one for each type; not that of null."""
+        each_type = ({**node, "type": kind} for kind in _types(node))
+        each = [self._followed(branch) for branch in _branches(node)] or [*each_type]
+        return [branch for branch in each if branch.get("type") != "null"]
+
+    def _union(self, branches: Sequence[Mapping[str, Any]], want: Any) -> Convert:
+        """A field for each branch; the value stands in that of its own, the others are null."""
+        fields = columns_of(want)
+        at = {_KINDS.get(each.get("type", "")): place for place, each in enumerate(branches)}
+        if None in at or len(at) != len(branches) or len(fields) != len(branches):
+            raise NotComparedError("a union of branches that are alike")
+        converts = [self.compile(b, f.type, False) for b, f in zip(branches, fields, strict=True)]
+
+        def convert(value: Any) -> tuple[Any, ...]:
+            if (place := at.get(dict if isinstance(value, dict) else type(value))) is None:
+                bad("no branch of the union")
+            return tuple(converts[p](value) if p == place else None for p in range(len(fields)))
+
+        return convert
+
+    def _field(self, known: Mapping[str, Any], column: Column, optional: bool) -> Convert:
         if column.name == NOWHERE:
             return lambda _: None
-        return self.compile(known.get(column.name, {}), column.type)
+        return self.compile(known.get(column.name, {}), column.type, optional)
 
     def _map(self, node: Mapping[str, Any], want: Any) -> Convert:
         if node.get("type") == "array":
             pair = self.properties(node.get("items", {}))
-            key, item = (self.compile(pair.get(w, {}), want[w]) for w in ("key", "value"))
+            needed = self._required(node.get("items", {}))
+            key, item = (self.compile(pair.get(w, {}), want[w], w not in needed) for w in ("key", "value"))
             return lambda value: sorted_pairs({key(k): item(v) for k, v in _entries(value)})
-        each = self.compile(node.get("additionalProperties") or {}, want["value"])
+        each = self.compile(node.get("additionalProperties") or {}, want["value"], optional=False)
         return lambda value: (
             sorted_pairs({name: each(inner) for name, inner in value.items()})
-            if isinstance(value, dict)
-            else _bad("no map")
+            if isinstance(value, dict) and not isinstance(value, _Repeated)
+            else bad("no map, or one with a key twice")
         )
+
+    def _required(self, node: Any) -> frozenset[str]:
+        """The properties that each object has, by the parts of `allOf` too."""
+        node = self._followed(node)
+        parts = (self._required(each) for each in node.get("allOf", ()))
+        return frozenset(node.get("required", ())).union(*parts)
+
+    def _may_be_null(self, node: Any) -> bool:
+        node = self._followed(node)
+        if branches := _branches(node):
+            return any(self._may_be_null(each) for each in branches)
+        return bool({"null", "any"} & kinds(node)) or None in node.get("enum", ())
 
     def plain(self, node: Any) -> Mapping[str, Any]:
         """The one branch that is not null; what `$ref` names."""
@@ -150,6 +204,28 @@ class _Compiler:
         raise NotComparedError("a reference to another schema")
 
 
+def _fits(convert: Convert, value: Any) -> bool:
+    try:
+        convert(value)
+    except BadRecordError:
+        return False
+    return True
+
+
+def _types(node: Mapping[str, Any]) -> Sequence[str]:
+    """Those that a schema lists, in its order."""
+    types = node.get("type", ())
+    return [types] if isinstance(types, str) else types
+
+
+def _one_of(node: Mapping[str, Any], convert: Convert) -> Convert:
+    """The same for a value that the schema lists, where it lists them."""
+    listed = [node["const"]] if "const" in node else node.get("enum")
+    if listed is None:
+        return convert
+    return lambda value: convert(value) if value in listed else bad("a value that the schema does not list")
+
+
 def _branches(node: Mapping[str, Any]) -> Sequence[Any]:
     return node.get("oneOf") or node.get("anyOf") or ()
 
@@ -157,136 +233,19 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any]:
 def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
     """The entries of a map that Connect wrote as an array, for its keys are no texts."""
     known: set[str] = set()
-    for each in value if isinstance(value, list) else _bad("no list of entries"):
+    for each in value if isinstance(value, list) else bad("no list of entries"):
         if not isinstance(each, dict) or each.get("key") is None or repr(each["key"]) in known:
-            _bad("an entry without a key, or one with the key of another")
+            bad("an entry without a key, or one with the key of another")
         known.add(repr(each["key"]))
         yield each["key"], each.get("value")
 
 
 def _list(convert: Convert) -> Convert:
-    return lambda value: tuple(map(convert, value)) if isinstance(value, list) else _bad("no list")
-
-
-def _plain_value(node: Mapping[str, Any], want: str) -> Convert:
-    word = want.partition("(")[0]
-    if word == "decimal":
-        return _decimal(node, want)
-    if word in ("timestamp", "timestamptz"):
-        return _moment(node)
-    if word == "long" and node.get("title") in _TIMES:
-        return lambda value: _scaled(value, 1000)
-    if word == "string":
-        return _as_text(node)
-    return _PLAIN[word]
-
-
-def _as_text(node: Mapping[str, Any]) -> Convert:
-    """A text as it is, or a whole number as text."""
-    kinds = _kinds(node) - {"null"}
-    if kinds == {"integer"}:
-        return lambda value: str(_integer(value, 63))
-    if kinds != {"string"}:
-        raise NotComparedError("a text that is made of something else")
-    return _text
-
-
-def _moment(node: Mapping[str, Any]) -> Convert:
-    if node.get("title") in _MILLIS or _note(node, "flink.type") == "timestamp":
-        return lambda value: _scaled(value, 1000)
-    if node.get("title") == "io.debezium.time.MicroTimestamp":
-        return lambda value: _integer(value, 63)
-    raise NotComparedError("a moment that is written in a way of its own")
-
-
-def _note(node: Mapping[str, Any], name: str) -> Any:
-    """A note of Connect's or Flink's, wherever the schema has it."""
-    return node.get("connect.parameters", {}).get(name, node.get(name))
-
-
-def _scaled(value: Any, factor: int) -> int:
-    return _integer(_integer(value, 63) * factor, 63)
-
-
-def _kinds(node: Mapping[str, Any]) -> set[str]:
-    """The types of JSON that values may have; `any` where nothing says."""
-    if kinds := node.get("type"):
-        return {kinds} if isinstance(kinds, str) else {*kinds}
-    values = node.get("enum", [node["const"]] if "const" in node else ())
-    return {_KINDS.get(type(value), "any") for value in values} or {"any"}
-
-
-def _decimal(node: Mapping[str, Any], want: str) -> Convert:
-    if node.get("title") != _DECIMAL:
-        raise NotComparedError("a decimal that Connect did not write")
-    wanted = int(want.rstrip(")").split(",")[1])
-    scale = int(_note(node, "scale") or 0)
-    factor = 10 ** (wanted - scale)
-    return lambda value: int.from_bytes(_bytes(value), "big", signed=True) * factor
-
-
-def _integer(value: Any, bits: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        _bad("no integer")
-    if not -(2**bits) <= value < 2**bits:
-        _bad("an integer out of range")
-    return int(value)
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        _bad("no number")
-    return _finite(float(value))
-
-
-def _single(value: Any) -> float:
-    return _finite(struct.unpack("f", struct.pack("f", _real(value)))[0])
-
-
-def _finite(number: float) -> float:
-    if math.isinf(number):
-        _bad("a number out of range")
-    return number
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        _bad("no text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        _bad("half a surrogate pair")
-    return str(value)
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        _bad("no boolean")
-    return bool(value)
-
-
-def _bytes(value: Any) -> bytes:
-    try:
-        return base64.b64decode(_text(value), validate=True)
-    except binascii.Error as e:
-        raise BadRecordError("no base64") from e
-
-
-def _bad(why: str) -> Any:
-    raise BadRecordError(why)
+    return lambda value: tuple(map(convert, value)) if isinstance(value, list) else bad("no list")
 
 
 def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
 
 
-_KINDS = {str: "string", type(None): "null"}
-_PLAIN: Mapping[str, Convert] = {
-    "boolean": _boolean,
-    "int": lambda value: _integer(value, 31),
-    "long": lambda value: _integer(value, 63),
-    "float": _single,
-    "double": _real,
-    "binary": _bytes,
-    "date": lambda value: _integer(value, 31),
-}
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)

@@ -218,7 +218,7 @@ def _known(descriptor: Descriptor, want: Any) -> Convert:
     if name == "google.protobuf.Timestamp":
         return lambda m: _instant(m.seconds, m.nanos)
     if name == "google.protobuf.Duration":
-        return lambda m: _long(m.seconds * 1_000_000 + int(m.nanos / 1000))
+        return lambda m: _span(m.seconds, m.nanos)
     if name == "google.type.Date":
         return lambda m: _day(m.year, m.month, m.day)
     if name == "google.type.TimeOfDay":
@@ -237,6 +237,14 @@ def _instant(seconds: int, nanos: int) -> int:
     if not (-62135596800 <= seconds <= 253402300799 and 0 <= nanos < 1_000_000_000):
         raise BadRecordError("a timestamp outside the years 1 to 9999")
     return seconds * 1_000_000 + nanos // 1000
+
+
+def _span(seconds: int, nanos: int) -> int:
+    """Microseconds. Source: google/protobuf/duration.proto."""
+    agree = seconds == 0 or nanos == 0 or (seconds < 0) == (nanos < 0)
+    if abs(seconds) > 315_576_000_000 or abs(nanos) >= 1_000_000_000 or not agree:
+        raise BadRecordError("seconds and nanoseconds that are no duration")
+    return seconds * 1_000_000 + int(nanos / 1000)
 
 
 def _day(year: int, month: int, day: int) -> int:

@@ -6,13 +6,14 @@ import base64
 import io
 import json
 import math
+from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
 
 import fastavro
 import pyarrow as pa
 import pytest
-from google.protobuf import timestamp_pb2
+from google.protobuf import duration_pb2, timestamp_pb2
 
 from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
@@ -120,6 +121,11 @@ DECIMAL = {
     "connect.parameters": {"scale": "2"},
 }  # fmt: skip
 
+LEG = {"type": "object", "properties": {"km": {"type": "integer"}}, "required": ["km"]}
+UNION = {"anyOf": [{"type": "null"}, {"type": "integer"}, {"type": "string"}, LEG]}
+COUNTS = {"type": "object", "additionalProperties": {"type": "integer"}}
+BRANCHES = struct(connect_union_field_0="long", connect_union_field_1="string", Leg=struct(km="long"))
+
 
 @pytest.mark.parametrize(
     ("node", "column", "sent", "expected"),
@@ -133,6 +139,13 @@ DECIMAL = {
         ({"title": "org.apache.kafka.connect.data.Time", "type": "integer"}, "long", 3, 3000),
         ({"oneOf": [{"type": "null"}, {"type": "integer"}]}, "long", None, None),
         (DECIMAL, "decimal(9, 2)", base64.b64encode(b"\xff\x83").decode(), -125),
+        ({**DECIMAL, "type": "number"}, "decimal(9, 2)", -1.25, -125),
+        ({**DECIMAL, "type": "number"}, "decimal(9, 2)", 7, 700),
+        (UNION, BRANCHES, 7, (7, None, None)),
+        (UNION, BRANCHES, "x", (None, "x", None)),
+        (UNION, BRANCHES, {"km": 3}, (None, None, (3,))),
+        (UNION, BRANCHES, None, None),
+        ({"type": ["integer", "string"]}, struct(a="long", b="string"), "x", (None, "x")),
         ({"type": "array", "items": {"type": "integer"}}, {"type": "list", "element": "long"}, [1], (1,)),
         (
             {"type": "object", "properties": {"n": {"type": "integer"}}},
@@ -148,6 +161,46 @@ def test_json(node: Any, column: Any, sent: Any, expected: Any) -> None:
     schema = Schema(1, "JSON", json.dumps({"type": "object", "properties": {"f": node}}), {})
 
     assert JsonReader(schema, struct(f=column))(json.dumps({"f": sent}).encode()) == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("node", "column", "sent"),
+    [
+        ({**DECIMAL, "type": "number"}, "decimal(9, 2)", "1.255"),
+        ({**DECIMAL, "type": "number"}, "decimal(9, 2)", "10000000"),
+        ({"type": "string", "connect.type": "bytes"}, "binary", '"YWI=YWI="'),
+        ({"enum": ["RED", "BLUE"]}, "string", '"PINK"'),
+        ({"const": "RED"}, "string", '"BLUE"'),
+        ({"type": "integer"}, "long", "null"),
+        ({"type": "array", "items": {"type": "integer"}}, {"type": "list", "element": "long"}, "[null]"),
+        (LEG, struct(km="long"), "{}"),
+        (UNION, BRANCHES, "true"),
+        (UNION, BRANCHES, '{"m": 3}'),
+        (COUNTS, {"type": "map", "key": "string", "value": "long"}, '{"a": 1, "a": 2}'),
+        (COUNTS, {"type": "map", "key": "string", "value": "long"}, '{"a": null}'),
+    ],
+)  # fmt: skip
+def test_json_that_is_not_as_the_schema_says_is_bad(node: Any, column: Any, sent: str) -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": node}, "required": ["f"]}), {})
+
+    with pytest.raises(BadRecordError):
+        JsonReader(schema, struct(f=column))(f'{{"f": {sent}}}'.encode())
+
+
+def test_of_a_key_of_an_object_that_stands_twice_the_last_value_counts() -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": LEG, "counts": COUNTS}}), {})
+    columns = struct(f=struct(km="long"), counts={"type": "map", "key": "string", "value": "long"})
+
+    read = JsonReader(schema, columns)(b'{"f": {"km": 1, "km": 2}, "counts": {}}')
+
+    assert read == ((2,), ())
+
+
+def test_of_a_key_that_stands_twice_with_a_value_that_does_not_fit_nothing_is_known() -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": LEG}}), {})
+
+    with pytest.raises(NotComparedError):
+        JsonReader(schema, struct(f=struct(km="long")))(b'{"f": {"km": "far", "km": 2}}')
 
 
 @pytest.mark.parametrize(
@@ -220,6 +273,25 @@ def test_protobuf() -> None:
     row = ProtobufReader(schema, schema, wanted, "")(payload)
 
     assert row == (5, None, 1_000_002, (1, 2), (("a", 7),), "BLUE", (None, 9))
+
+
+SPAN = """syntax = "proto3"; import "google/protobuf/duration.proto";
+message R { google.protobuf.Duration d = 1; }"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nanos", "micros"),
+    [(2, 1_999, 2_000_001), (-2, -1_999, -2_000_001), (0, -1_000, -1), (2, -1, None), (0, 10**9, None),
+     (2**40, 0, None)],
+)  # fmt: skip
+def test_of_a_duration_seconds_and_nanoseconds_agree(seconds: int, nanos: int, micros: int | None) -> None:
+    inner = duration_pb2.Duration(seconds=seconds, nanos=nanos).SerializeToString()
+    schema = Schema(1, "PROTOBUF", SPAN, {})
+    read = ProtobufReader(schema, schema, struct(d="long"), "")
+    payload = b"\0\x0a" + bytes([len(inner)]) + inner
+
+    with nullcontext() if micros is not None else pytest.raises(BadRecordError):
+        assert read(payload) == (micros,)
 
 
 @pytest.mark.parametrize(
