@@ -10,7 +10,7 @@ tells which branch it is.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
@@ -20,15 +20,14 @@ import fastavro
 from fastavro.types import Schema as AvroSchema
 
 from frazil_verify.log.registry import Schema
-from frazil_verify.table.canonical import number, sorted_pairs
+from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import columns_of
 from frazil_verify.values.avro_schema import branch_name, fields_of, kind_of, parsed
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.plain.avro import Convert, plain
 
-Convert = Callable[[Any], Any]
 Former = Mapping[int, Sequence[str]]
 _NESTED = ("record", "error", "array", "map")
-_LONGEST = 38  # digits of a decimal
 
 
 class AvroReader:
@@ -96,7 +95,7 @@ class _Compiler:
             return {"type": "map", "values": bare}, lambda v: sorted_pairs(
                 {k: convert(each) for k, each in v.items()}
             )
-        return self._bare(node, kind), _plain(node, kind, want)
+        return self._bare(node, kind), plain(node, kind, want)
 
     def _within_itself(self, name: str, want: Any) -> tuple[Any, Convert]:
         """A record within a record of its own kind, which is read, and looked at by nobody."""
@@ -112,7 +111,8 @@ class _Compiler:
         return {"type": "record", "name": called, "fields": fields}, convert
 
     def _fields(self, own: Mapping[str, Any], newest: Any, want: Any) -> tuple[Any, Convert]:
-        takes, bare = [], {name: self.compile(f["type"], None, None)[0] for name, f in own.items()}
+        alone = {name: self.compile(f["type"], None, None) for name, f in own.items()}
+        takes, bare = [], {name: kind for name, (kind, _) in alone.items()}
         for column in columns_of(want) if _is(want, "struct") else ():
             wanted = fields_of(newest).get(column.name)
             others = (*(wanted or {}).get("aliases", ()), *self.former.get(column.id, ()))
@@ -122,14 +122,19 @@ class _Compiler:
                 continue
             bare[name], convert = self.compile(own[name]["type"], wanted and wanted["type"], column.type)
             takes.append(_taken(name, convert))
+            alone.pop(name, None)
+        width = len(takes)  # fields without a column are judged all the same
+        takes += [_taken(n, convert) for n, (_, convert) in alone.items() if n in fields_of(newest)]
         fields = [{"name": n, "type": t} for n, t in bare.items()]
-        return fields, lambda value: tuple(take(value) for take in takes)
+        return fields, lambda value: tuple(take(value) for take in takes)[:width]
 
     def _array(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
         if _is(want, "map"):
             pair = {"type": "struct", "fields": [_field("key", want["key"]), _field("value", want["value"])]}
             bare, convert = self.compile(node["items"], _part(newest, "items"), pair)
-            return {"type": "array", "items": bare}, lambda v: sorted_pairs(dict(convert(each) for each in v))
+            return {"type": "array", "items": bare}, lambda v: sorted_pairs(
+                dict(_entry(convert(each)) for each in v)
+            )
         element = want["element"] if _is(want, "list") else None
         bare, convert = self.compile(node["items"], _part(newest, "items"), element)
         return {"type": "array", "items": bare}, lambda v: tuple(convert(each) for each in v)
@@ -160,9 +165,13 @@ class _Compiler:
                 {"type": "record", "name": self._name(), "fields": [{"name": f"b{at}", "type": made}]}
             )
             converts[f"b{at}"] = (-1 if place is None else place, convert)
+        if want is None:
+            return bare, lambda v: None if v is None else _judged(v, converts)
         return bare, lambda v: None if v is None else _branch(v, converts, len(wanted))
 
     def _bare(self, node: Any, kind: str) -> Any:
+        if kind == "boolean":  # fastavro takes any byte for one
+            return {"type": "fixed", "name": self._name(), "size": 1}
         if kind == "fixed":
             return {"type": "fixed", "name": self._name(), "size": node["size"]}
         if kind == "enum":
@@ -171,6 +180,12 @@ class _Compiler:
 
     def _name(self) -> str:
         return f"n{next(self._numbers)}"
+
+
+def _judged(value: Mapping[str, Any], converts: Mapping[str, tuple[int, Convert]]) -> None:
+    """Has the value of a branch refused that is none."""
+    for word, inner in value.items():
+        converts[word][1](inner)
 
 
 def _branch(
@@ -183,42 +198,6 @@ def _branch(
     return tuple(convert(inner) if i == place else None for i in range(width))
 
 
-def _plain(node: Any, kind: str, want: Any) -> Convert:
-    """What turns a value without parts into the wanted type; None is wanted where nobody looks at it."""
-    if want is None or kind == "null":
-        return _nothing
-    logical = node.get("logicalType") if isinstance(node, dict) else None
-    if logical == "decimal" and kind in ("bytes", "fixed") and not _is_binary(want):
-        return _decimal(node.get("scale", 0), want)
-    scale = _MICROS.get((kind, str(logical)), 1)
-    if want in _TAKES.get(kind, ()) or want in _MOMENTS.get((kind, str(logical)), ()):
-        return (
-            number if kind in ("float", "double") else (lambda v: _long(v * scale)) if scale > 1 else _itself
-        )
-    if want == "string" and kind in ("int", "long") and logical is None:
-        return str
-    if want == "double" and kind == "float":
-        return number
-    raise NotComparedError(f"Avro's {logical or kind} as {want}")
-
-
-def _decimal(scale: int, want: str) -> Convert:
-    if want == "string":
-        raise NotComparedError("a decimal as text")
-    wanted = int(want.rstrip(")").split(",")[1])
-    factor = 10 ** (wanted - scale) if wanted >= scale else 0
-    if not factor:
-        raise NotComparedError("a decimal of fewer digits behind the point")
-
-    def convert(value: bytes) -> int:
-        unscaled = int.from_bytes(value, "big", signed=True) * factor
-        if abs(unscaled) >= 10**_LONGEST:
-            raise BadRecordError("a decimal of too many digits")
-        return unscaled
-
-    return convert
-
-
 def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
     """The value of a field that the writer did not have."""
     default = (wanted or {}).get("default")
@@ -228,10 +207,15 @@ def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
     tree = written[0] if isinstance(written, list) else written
     if kind_of(tree) in (*_NESTED, "bytes", "fixed"):
         raise NotComparedError("a default of more than one part")
-    value = _plain(tree, kind_of(tree), kind)(
-        float(default) if kind_of(tree) in ("float", "double") else default
-    )
+    value = plain(tree, kind_of(tree), kind)(_as_read(kind_of(tree), default))
     return lambda _: value
+
+
+def _as_read(kind: str, default: Any) -> Any:
+    """A default as fastavro reads values of its type here."""
+    if kind == "boolean":
+        return b"\1" if default else b"\0"
+    return float(default) if kind in ("float", "double") else default
 
 
 def _check_parts(kind: str, want: Any) -> None:
@@ -245,14 +229,14 @@ def _taken(name: str, convert: Convert) -> Convert:
     return lambda value: convert(value[name])
 
 
+def _entry(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+    if pair[0] is None:
+        raise BadRecordError("an entry of a map without a key")
+    return pair
+
+
 def _field(name: str, kind: Any) -> dict[str, Any]:
     return {"id": -1, "name": name, "type": kind, "required": False}
-
-
-def _long(value: int) -> int:
-    if not -(2**63) <= value < 2**63:
-        raise BadRecordError("a moment beyond 64 bits of microseconds")
-    return value
 
 
 def _same(newest: Any, kind: str) -> Any:
@@ -274,38 +258,5 @@ def _value_of(want: Any) -> Any:
     return want["value"] if _is(want, "map") else None
 
 
-def _is_binary(want: Any) -> bool:
-    return bool(want == "binary")
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
 def _nothing(_: Any) -> None:
     return None
-
-
-_TAKES = {
-    "boolean": ("boolean",),
-    "int": ("int", "long"),
-    "long": ("long",),
-    "float": ("float", "double"),
-    "double": ("double",),
-    "string": ("string",),
-    "enum": ("string",),
-    "bytes": ("binary",),
-    "fixed": ("binary",),
-}
-_MOMENTS = {
-    ("int", "date"): ("date",),
-    ("long", "timestamp-millis"): ("timestamptz",),
-    ("long", "timestamp-micros"): ("timestamptz",),
-    ("long", "local-timestamp-millis"): ("timestamp",),
-    ("long", "local-timestamp-micros"): ("timestamp",),
-}
-_MICROS = {
-    ("int", "time-millis"): 1000,
-    ("long", "timestamp-millis"): 1000,
-    ("long", "local-timestamp-millis"): 1000,
-}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from frazil_verify.log.registry import Schema, Schemas
@@ -16,6 +16,7 @@ from frazil_verify.values.avro_schema import fields_of, has_defaults, parsed, wi
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.listed import ListedReader
 from frazil_verify.values.naming import Headers, check_named, id_of, schema_header
+from frazil_verify.values.plain.avro import MisfitError
 
 Read = Callable[[bytes], tuple[Any, ...]]
 _PREFIX = 5
@@ -109,7 +110,7 @@ class HalfReader:
 
     def _reader(self, schema: Schema) -> Read:
         if schema.id not in self._readers:
-            self._readers[schema.id] = self._made(schema)
+            self._readers[schema.id] = self._made_or_refusing(schema)
         return self._readers[schema.id]
 
     @property
@@ -124,6 +125,13 @@ class HalfReader:
             protobuf.ProtobufReader(schema, self.newest, self.wanted, self.half.record_type).check()
         else:
             self._made(schema)
+
+    def _made_or_refusing(self, schema: Schema) -> Read:
+        """The records of a version whose values fit no column are bad, all of them."""
+        try:
+            return self._made(schema)
+        except MisfitError as e:
+            return partial(_refused, str(e))
 
     def _made(self, schema: Schema) -> Read:
         if schema.kind == "AVRO":
@@ -194,6 +202,10 @@ def _names(schema: Schema, inner: str) -> Collection[str]:
         return json_values.properties(schema, inner)
     fields = fields_of(parsed(schema))
     return fields_of(without_null(fields[inner]["type"])) if inner else fields
+
+
+def _refused(why: str, _: bytes) -> tuple[Any, ...]:
+    raise BadRecordError(why)
 
 
 def _text(payload: bytes, wanted: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column, columns_of
 from frazil_verify.table.names import NOWHERE
 from frazil_verify.values.bad import BadRecordError, NotComparedError, bad
-from frazil_verify.values.json_scalars import kinds, scalar
+from frazil_verify.values.plain.json import kinds, scalar
 from frazil_verify.values.width import check_width, is_doubtful, widest
 
 Convert = Callable[[Any], Any]

@@ -14,7 +14,7 @@ from typing import Any
 
 from frazil_verify.request import Listed
 from frazil_verify.values.bad import BadRecordError
-from frazil_verify.values.iso import day, local_moment, zoned_moment
+from frazil_verify.values.plain.iso import day, local_moment, zoned_moment
 
 Convert = Callable[[Any], Any]
 _LIST = re.compile(r"list<(.+)>")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
@@ -40,10 +39,6 @@ __all__ = ["note", "rows_are_their_records"]
 _MOST = int(os.environ.get("FRAZIL_TEST_COMPARED", "4"))
 """Tables of a module, drawn by its name, so that each run has the same ones: each takes half a second."""
 
-_UNSETTLED = Path(__file__).with_name("unsettled.tsv")
-"""Tests whose tables the verifier and the engine see differently, and what the former says. Who of the two is
-right is to be settled for each; their tables are not compared until then."""
-
 
 class _Made(Protocol):
     """A topic that a test made, and the spec that lands it."""
@@ -72,18 +67,13 @@ def rows_are_their_records(
     """Verifies some of the tables that a module leaves on the plain stack."""
     _LEFT.clear()
     yield
-    left, _LEFT[:] = [(test, made) for test, made in _LEFT if test not in _unsettled()], []
+    left, _LEFT[:] = list(_LEFT), []
     stack = Settings.of_profile(shared_home().profile) if left else Settings()
     whole = [(test, made) for test, made in left if _is_whole(made, stack)]
     drawn = Random(request.node.name).sample(whole, min(len(whole), _MOST))
     verdicts = ((test, _disagreement(made, tmp_path_factory.mktemp("verified"))) for test, made in drawn)
     wrong = [f"{test}\t{text}" for test, text in verdicts if text]
     assert not wrong, "\n".join(wrong)
-
-
-@cache
-def _unsettled() -> frozenset[str]:
-    return frozenset(line.partition("\t")[0] for line in _UNSETTLED.read_text().splitlines())
 
 
 def _disagreement(made: _Made, folder: Path) -> str:

@@ -6,14 +6,19 @@ import base64
 import math
 import struct
 from collections.abc import Callable, Mapping
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 from frazil_verify.values.bad import BadRecordError, NotComparedError, bad
+from frazil_verify.values.plain.decimals import fitted
 
 Convert = Callable[[Any], Any]
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
-_EXACT = Context(prec=400)
+_SMALL = {"int8": 7, "int16": 15}
+_SCALE = 18
+"""Digits behind the point where Connect notes none."""
+_DAY = 86_400_000
+_FARTHEST = 4000  # digits from the point
 _TIMES = ("org.apache.kafka.connect.data.Time", "io.debezium.time.Time")
 _MILLIS = ("org.apache.kafka.connect.data.Timestamp", "io.debezium.time.Timestamp")
 
@@ -30,7 +35,9 @@ def scalar(node: Mapping[str, Any], want: str) -> Convert:
     if word in ("timestamp", "timestamptz"):
         return _moment(node)
     if word == "long" and node.get("title") in _TIMES:
-        return lambda value: _scaled(value, 1000)
+        return _time
+    if word == "int" and (bits := _SMALL.get(node.get("connect.type", ""))):
+        return lambda value: _integer(value, bits)
     if word == "string":
         return _as_text(node)
     return _PLAIN[word]
@@ -74,24 +81,36 @@ def kinds(node: Mapping[str, Any]) -> set[str]:
 def _decimal(node: Mapping[str, Any], want: str) -> Convert:
     if node.get("title") != _DECIMAL:
         raise NotComparedError("a decimal that Connect did not write")
-    wanted = int(want.rstrip(")").split(",")[1])
-    scale = int(_note(node, "scale") or 0)
-    factor = 10 ** (wanted - scale)
     if {"integer", "number"} & kinds(node):
-        limit = 10 ** int(want.partition("(")[2].split(",")[0])
-        return lambda value: _unscaled(value, wanted, limit)
-    return lambda value: int.from_bytes(_bytes(value), "big", signed=True) * factor
+        return lambda value: _exact(value, want)
+    noted = _note(node, "scale")
+    scale = _SCALE if noted is None else int(noted)
+    return lambda value: fitted(int.from_bytes(_some(value), "big", signed=True), scale, want)
 
 
-def _unscaled(value: Any, scale: int, limit: int) -> int:
-    """The digits of a decimal that Connect wrote as a number: `json.decimal.format` NUMERIC."""
+def _exact(value: Any, want: str) -> int:
+    """A decimal that Connect wrote as a number: `json.decimal.format` NUMERIC."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         bad("no number")
-    number = Decimal(value)
-    digits = number.scaleb(scale, _EXACT)
-    if digits != digits.to_integral_value(context=_EXACT) or abs(digits) >= limit:
-        bad("a decimal with other digits than the column's")
-    return int(digits)
+    sign, digits, exponent = Decimal(value).as_tuple()
+    power = int(exponent)
+    if not value:
+        return 0
+    if abs(power) > _FARTHEST:
+        bad("a decimal of more digits than any column")
+    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+    return fitted(unscaled * 10 ** max(power, 0), max(-power, 0), want)
+
+
+def _some(value: Any) -> bytes:
+    return _bytes(value) or bytes(bad("a decimal without bytes"))
+
+
+def _time(value: Any) -> int:
+    """A time of a day; 24:00 is one."""
+    if not 0 <= _integer(value, 31) <= _DAY:
+        bad("no time of a day")
+    return int(value) * 1000
 
 
 def _integer(value: Any, bits: int) -> int:

@@ -1,0 +1,138 @@
+"""Avro's values without parts as canonical ones; what is no value of its type makes a bad record.
+
+Source: docs/types.md, "What a value may be". fastavro takes some of these on trust, as Java does.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from frazil_verify.table.canonical import number
+from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.plain.decimals import fitted
+
+Convert = Callable[[Any], Any]
+_DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
+_MOMENT_BITS = 63
+
+
+class MisfitError(NotComparedError):
+    """No value of the writer's type fits the column: all records of this version are bad."""
+
+
+def plain(node: Any, kind: str, want: Any) -> Convert:
+    """What turns a value into the wanted type; None is wanted where only the value itself is judged.
+
+    Raises:
+        NotComparedError: This verifier does not know how.
+        MisfitError: No value of the one type is one of the other.
+    """
+    logical = str(node.get("logicalType")) if isinstance(node, dict) else ""
+    judged = _judged(kind, logical)
+    if want is None or kind == "null":
+        return _nothing if judged is None else lambda value: _nothing(judged(value))
+    convert = _converted(node, kind, logical, want)
+    return convert if judged is None else lambda value: convert(judged(value))
+
+
+def _judged(kind: str, logical: str) -> Convert | None:
+    """What refuses a value that is none of its type; nothing where all are."""
+    if kind == "boolean":
+        return _boolean
+    if kind == _OF_TIMES.get(logical):
+        return lambda value: _within(value, 0, _DAY[logical])
+    return (lambda value: _within(value, -(2**31), 2**31 - 1)) if kind == "int" else None
+
+
+def _converted(node: Any, kind: str, logical: str, want: Any) -> Convert:
+    if not isinstance(want, str):
+        raise NotComparedError(f"Avro's {logical or kind} as {want}")
+    if logical == "decimal" and kind in ("bytes", "fixed") and want != "binary":
+        return _decimal(node.get("scale", 0), want)
+    scale = _MICROS.get((kind, logical), 1)
+    if want in _TAKES.get(kind, ()) or want in _MOMENTS.get((kind, logical), ()):
+        return (
+            number if kind in ("float", "double") else (lambda v: _long(v * scale)) if scale > 1 else _itself
+        )
+    if (kind, want) in _LOSSY:
+        return lambda value: _exactly(value, want)
+    if want == "string" and kind in ("int", "long") and not logical:
+        return str
+    if kind in _NO_NUMBERS and want in _NUMBERS:
+        raise MisfitError(f"Avro's {logical or kind} as {want}")
+    raise NotComparedError(f"Avro's {logical or kind} as {want}")
+
+
+def _decimal(scale: int, want: str) -> Convert:
+    if not want.startswith("decimal("):
+        raise NotComparedError(f"a decimal as {want}")
+
+    def convert(value: bytes) -> int:
+        if not value:
+            raise BadRecordError("a decimal without bytes")
+        return fitted(int.from_bytes(value, "big", signed=True), scale, want)
+
+    return convert
+
+
+def _boolean(value: bytes) -> bool:
+    if value not in (b"\0", b"\1"):
+        raise BadRecordError("a byte that is no boolean")
+    return value == b"\1"
+
+
+def _within(value: int, least: int, most: int) -> int:
+    if not least <= value <= most:
+        raise BadRecordError("a number out of the range of its type")
+    return value
+
+
+def _long(value: int) -> int:
+    return _within(value, -(2**_MOMENT_BITS), 2**_MOMENT_BITS - 1)
+
+
+def _exactly(value: int, want: str) -> float:
+    form = "f" if want == "float" else "d"
+    (near,) = struct.unpack(form, struct.pack(form, value))
+    if int(near) != value:
+        raise BadRecordError(f"a number that no {want} holds")
+    return float(near)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _nothing(_: Any) -> None:
+    return None
+
+
+_OF_TIMES = {"time-millis": "int", "time-micros": "long"}
+_TAKES = {
+    "boolean": ("boolean",),
+    "int": ("int", "long"),
+    "long": ("long",),
+    "float": ("float", "double"),
+    "double": ("double",),
+    "string": ("string",),
+    "enum": ("string",),
+    "bytes": ("binary",),
+    "fixed": ("binary",),
+}
+_LOSSY = {("int", "float"), ("int", "double"), ("long", "float"), ("long", "double")}
+_NO_NUMBERS = ("boolean", "string")
+_NUMBERS = ("int", "long", "float", "double")
+_MOMENTS = {
+    ("int", "date"): ("date",),
+    ("long", "timestamp-millis"): ("timestamptz",),
+    ("long", "timestamp-micros"): ("timestamptz",),
+    ("long", "local-timestamp-millis"): ("timestamp",),
+    ("long", "local-timestamp-micros"): ("timestamp",),
+}
+_MICROS: Mapping[tuple[str, str], int] = {
+    ("int", "time-millis"): 1000,
+    ("long", "timestamp-millis"): 1000,
+    ("long", "local-timestamp-millis"): 1000,
+}
