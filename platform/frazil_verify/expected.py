@@ -133,12 +133,13 @@ class Expected:
             return Made(GOOD)
 
     def _made(self, message: Message) -> Made:
-        key = dict(zip((c.name for c in self.of_key.columns), self._key(message), strict=True))
+        headers = _headers_of(message)
+        key = dict(zip((c.name for c in self.of_key.columns), self._key(message, headers), strict=True))
         payload = message.value()
         if payload is None:
             kind = {"bad": BAD, "skip": SKIPPED, "keep": GOOD, "delete": DELETE}[self.request.null_value]
             return self._row(message, key, {}, kind, (None, None))
-        read = self._value_reader(bytes(payload), _headers_of(message))
+        read = self._value_reader(bytes(payload), headers)
         kind, values, change = self._unwrapped(read) if self.inner else (GOOD, read, (None, None))
         value = dict(zip((c.name for c in self.of_value.columns), values or (), strict=bool(values)))
         return self._row(message, key, value, kind, change)
@@ -181,11 +182,11 @@ class Expected:
     def _named(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
         return as_named(columns, self.then) if self.then else columns
 
-    def _key(self, message: Message) -> Sequence[Any]:
+    def _key(self, message: Message, headers: Headers) -> Sequence[Any]:
         payload = message.key()
         if payload is None:
             return [None] * len(self.of_key.columns)
-        return self._key_reader(bytes(payload), _headers_of(message))
+        return self._key_reader(bytes(payload), headers)
 
 
 def _is_marked(value: Any) -> bool:
@@ -195,7 +196,7 @@ def _is_marked(value: Any) -> bool:
 
 def largest_part(message: Message) -> int:
     """Bytes of the key, the value, or all headers of a record: docs/limits.md."""
-    headers = sum(len(name.encode()) + len(value or b"") for name, value in _headers_of(message))
+    headers = sum(len(each[0].encode()) + len(each[1] or b"") for each in message.headers() or ())
     return max(len(message.key() or b""), len(message.value() or b""), headers)
 
 
@@ -210,8 +211,9 @@ def _time(message: Message) -> int | None:
 
 
 def _headers_of(message: Message) -> Headers:
+    """Those that have a value."""
     headers = message.headers() or ()
-    return [(str(header[0]), header[1] if isinstance(header[1], bytes) else None) for header in headers]
+    return [(str(header[0]), header[1]) for header in headers if isinstance(header[1], bytes)]
 
 
 def _headers(message: Message) -> tuple[tuple[Any, Any], ...] | None:

@@ -53,6 +53,7 @@ class Half(_Part):
     Args:
         format: `registry` where the record's schema id says what it is; `json` where fields are listed.
         framing: `none` where all records are of the subject's newest schema, without a prefix.
+        eight_byte_ids: What an id of eight bytes before a payload is, by Apicurio.
         subject: Whose newest version says what the columns are.
         fields: Those that are listed.
         rest: The column of what they do not name, if there is one.
@@ -60,6 +61,7 @@ class Half(_Part):
 
     format: Literal["registry", "json", "string", "bytes", "none"]
     framing: Literal["confluent", "none"] = "confluent"
+    eight_byte_ids: Literal["none", "content", "global"] = "none"
     subject: str = ""
     record_type: str = ""
     fields: tuple[Listed, ...] = ()

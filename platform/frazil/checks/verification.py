@@ -186,7 +186,10 @@ def _half(subject: Subject[TableSpec], word: Literal["key", "value"]) -> Documen
     if word == "key" and wanted == "auto" and not _has_subject(subject, name):
         return {"format": "bytes"}
     record_type = (spec.record_type or "") if word == "value" else ""
-    return {"format": "registry", "framing": spec.framing, "subject": name, "record_type": record_type}
+    return {
+        "format": "registry", "framing": spec.framing, "subject": name, "record_type": record_type,
+        "eight_byte_ids": subject.connections.settings.registry.eight_byte_ids,
+    }  # fmt: skip
 
 
 def _listed(spec: TableSpec) -> Document:

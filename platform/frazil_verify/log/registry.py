@@ -14,6 +14,8 @@ from frazil_verify.findings import UnverifiableError
 from frazil_verify.request import Registry
 
 _SECONDS = 30
+_APICURIO, _PAGE = "/apis/registry/v3", 500
+"""Where Apicurio's own API is beside Confluent's, and versions that it gives at once."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Schema:
 
 
 Ask = Callable[[str], Any]
-"""What a registry answers to a path; None where it has nothing there."""
+"""What a registry answers to a path; None where it has nothing there. Apicurio's own paths begin with `/`."""
 
 
 @dataclass
@@ -65,6 +67,19 @@ class Schemas:
         schemas = [self.ask(f"{path}/{int(each)}?deleted=true") for each in versions]
         return {each["id"]: each.get("guid") or "" for each in schemas if each is not None}
 
+    def global_ids(self, subject: str) -> Mapping[int, int]:
+        """Apicurio's global ids of a subject's versions, and the ids of their contents; none elsewhere."""
+        path = f"{_APICURIO}/groups/default/artifacts/{quote(subject, safe='')}/versions"
+        known: dict[int, int] = {}
+        read, count = 0, 1
+        while read < count:
+            answer = self.ask(f"{path}?offset={read}&limit={_PAGE}")
+            if not answer or not answer["versions"]:
+                break
+            known |= {int(each["globalId"]): int(each["contentId"]) for each in answer["versions"]}
+            read, count = read + len(answer["versions"]), int(answer["count"])
+        return known
+
     def _schema(self, number: int, registered: Mapping[str, Any]) -> Schema:
         references = {each["name"]: self._reference(each) for each in registered.get("references") or ()}
         return Schema(number, registered.get("schemaType") or "AVRO", registered["schema"], references)
@@ -84,10 +99,12 @@ def schemas_of(registry: Registry) -> Schemas:
 
 def _answer(registry: Registry, path: str) -> Any:
     auth = (registry.user, registry.password.get_secret_value()) if registry.user else None
+    root, apis, _ = registry.url.partition("/apis/")
+    if path.startswith("/") and not apis:
+        return None
+    url = root + path if path.startswith("/") else f"{registry.url.rstrip('/')}/{path}"
     try:
-        answer = requests.get(
-            f"{registry.url.rstrip('/')}/{path}", auth=auth, timeout=_SECONDS, verify=registry.ca or True
-        )
+        answer = requests.get(url, auth=auth, timeout=_SECONDS, verify=registry.ca or True)
     except requests.RequestException as e:
         raise UnverifiableError(f"the registry does not answer: {type(e).__name__}") from e
     if answer.status_code == requests.codes.not_found:

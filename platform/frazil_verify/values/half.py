@@ -15,11 +15,10 @@ from frazil_verify.values import json as json_values
 from frazil_verify.values.avro_schema import fields_of, has_defaults, parsed, without_null
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.listed import ListedReader
-from frazil_verify.values.naming import Headers, check_named, id_of, schema_header
+from frazil_verify.values.naming import Headers, Naming
 from frazil_verify.values.plain.avro import MisfitError
 
 Read = Callable[[bytes], tuple[Any, ...]]
-_PREFIX = 5
 
 
 @dataclass
@@ -65,10 +64,7 @@ class HalfReader:
             return self._listed(payload)
         if self.half.framing == "none":
             return self._reader(self.newest)(payload)
-        if (header := schema_header(headers, self.word)) is not None:
-            return self._named(header, payload)
-        check_named(payload, headers, self.word)
-        return self._prefixed(payload)
+        return self._registered(payload, headers)
 
     @cached_property
     def _listed(self) -> ListedReader:
@@ -82,17 +78,13 @@ class HalfReader:
             self._newest = self.schemas.newest(self.half.subject)
         return self._newest
 
-    def _prefixed(self, payload: bytes) -> tuple[Any, ...]:
-        if len(payload) < _PREFIX or payload[0]:
-            raise BadRecordError("no schema id stands before it")
-        return self._by(int.from_bytes(payload[1:_PREFIX], "big"))(payload[_PREFIX:])
+    def _registered(self, payload: bytes, headers: Headers) -> tuple[Any, ...]:
+        number, rest = self._naming.split(payload, headers)
+        return self._by(number)(rest)
 
-    def _named(self, header: bytes, payload: bytes) -> tuple[Any, ...]:
-        """The values of a payload whose schema a header names; Protobuf's message indexes stand there too."""
-        self._ids = self._ids or self.schemas.ids(self.half.subject)
-        number, rest = id_of(header, self._ids)
-        read = self._by(number)
-        return read(protobuf.only_indexes(rest) + payload if self.newest.kind == "PROTOBUF" else payload)
+    @cached_property
+    def _naming(self) -> Naming:
+        return Naming(self.schemas, self.half, self.word, self.newest.kind == "PROTOBUF")
 
     def _by(self, number: int) -> Read:
         """What reads records of a schema; raises BadRecordError where the subject has none of this id."""

@@ -1,52 +1,102 @@
-"""What names the schema of a payload beside its prefix: docs/formats.md, "How a record names its schema"."""
+"""What names the schema of a payload: docs/formats.md, "How a record names its schema"."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from frazil_verify.values.bad import BadRecordError, NotComparedError
+import fastavro
 
-Headers = Sequence[tuple[str, bytes | None]]
-"""Of one record, in order."""
+from frazil_verify.log.registry import Schemas
+from frazil_verify.request import Half
+from frazil_verify.values.bad import BadRecordError
+from frazil_verify.values.protobuf import only_indexes
 
-_SINGLE_OBJECT = b"\xc3\x01"
-_OF_APICURIO = ("content", "global")
-_ID, _GUID = (b"\0", 5), (b"\1", 17)
-"""What begins a header of Confluent's, and the bytes up to its end or to Protobuf's message indexes."""
+Headers = Sequence[tuple[str, bytes]]
+"""Those of one record that have a value, in order."""
 
-
-def schema_header(headers: Headers, word: str) -> bytes | None:
-    """Confluent's header for the schema of a `key` or a `value`; of two the last one."""
-    return dict(_there(headers)).get(f"__{word}_schema_id")
-
-
-def check_named(payload: bytes, headers: Headers, word: str) -> None:
-    """Raises NotComparedError where Apicurio's headers or a fingerprint name the schema."""
-    names = dict(_there(headers))
-    if payload.startswith(_SINGLE_OBJECT) or any(f"apicurio.{word}.{n}Id" in names for n in _OF_APICURIO):
-        raise NotComparedError("a schema that no prefix names")
+_PREFIX, _LONG_PREFIX, _GUID = 5, 9, 17
+_SINGLE_OBJECT, _MARK = b"\xc3\x01", 10
+"""Begins an object of Avro's of its own, and the bytes up to its payload."""
 
 
-def id_of(header: bytes, ids: Mapping[int, str]) -> tuple[int, bytes]:
-    """The schema id that a header of Confluent's names, and what follows it there.
+@dataclass(frozen=True)
+class Naming:
+    """Of several things that may name the schema, the first counts: a header, then the payload's first bytes.
 
     Args:
-        header: Its value.
-        ids: Those of the subject, each with its GUID, which is empty where the registry tells none.
-
-    Raises:
-        BadRecordError: It names no schema of the subject.
+        word: `key` or `value`, in the names of headers.
+        is_protobuf: Whether the schemas are, so that message indexes stand behind an id.
     """
-    if header.startswith(_ID[0]) and len(header) >= _ID[1]:
-        return int.from_bytes(header[1 : _ID[1]], "big"), header[_ID[1] :]
-    if header.startswith(_GUID[0]) and len(header) >= _GUID[1]:
-        wanted = str(uuid.UUID(bytes=header[1 : _GUID[1]]))
-        for number, guid in ids.items():
-            if guid == wanted:
-                return number, header[_GUID[1] :]
-    raise BadRecordError("a header that names no schema of the subject")
+
+    schemas: Schemas
+    half: Half
+    word: str
+    is_protobuf: bool
+
+    def split(self, payload: bytes, headers: Headers = ()) -> tuple[int, bytes]:
+        """The schema id of a payload, and its bytes, with Protobuf's message indexes before them.
+
+        Raises:
+            BadRecordError: Nothing names a schema, or a header names none of the subject.
+        """
+        there = dict(headers) if headers else {}
+        if (header := there.get(f"__{self.word}_schema_id")) is not None:
+            number, indexes = self._of_header(header)
+            return number, only_indexes(indexes) + payload if self.is_protobuf else payload
+        if (header := there.get(f"apicurio.{self.word}.contentId")) is not None:
+            return self._of_apicurio(header, "content"), payload
+        if (header := there.get(f"apicurio.{self.word}.globalId")) is not None:
+            return self._of_apicurio(header, "global"), payload
+        return self._of_first_bytes(payload)
+
+    def _of_header(self, header: bytes) -> tuple[int, bytes]:
+        """What Confluent's header names: an id behind a zero, or a GUID behind a one."""
+        if header.startswith(b"\0") and len(header) >= _PREFIX:
+            return int.from_bytes(header[1:_PREFIX], "big"), header[_PREFIX:]
+        if header.startswith(b"\1") and len(header) >= _GUID:
+            number = self._guids.get(str(uuid.UUID(bytes=header[1:_GUID])))
+            if number is not None:
+                return number, header[_GUID:]
+        raise BadRecordError("a header that names no schema of the subject")
+
+    def _of_apicurio(self, value: bytes, kind: str) -> int:
+        """The id of a content in eight bytes, or of that which a global id is of; not of Protobuf."""
+        written = int.from_bytes(value, "big")
+        number = self._global_ids.get(written) if kind == "global" else written
+        if number is None or len(value) != _LONG_PREFIX - 1 or self.is_protobuf:
+            raise BadRecordError("an id of Apicurio's that names no schema of the subject")
+        return number
+
+    def _of_first_bytes(self, payload: bytes) -> tuple[int, bytes]:
+        if payload.startswith(_SINGLE_OBJECT) and payload[:_MARK] in self._marks:
+            return self._marks[payload[:_MARK]], payload[_MARK:]
+        long = self.half.eight_byte_ids
+        if long != "none" and payload.startswith(bytes(_PREFIX)):
+            return self._of_apicurio(payload[1:_LONG_PREFIX], long), payload[_LONG_PREFIX:]
+        if len(payload) < _PREFIX or payload[0]:
+            raise BadRecordError("no schema id stands before it")
+        return int.from_bytes(payload[1:_PREFIX], "big"), payload[_PREFIX:]
+
+    @cached_property
+    def _guids(self) -> Mapping[str, int]:
+        return {guid: number for number, guid in self.schemas.ids(self.half.subject).items() if guid}
+
+    @cached_property
+    def _global_ids(self) -> Mapping[int, int]:
+        return self.schemas.global_ids(self.half.subject)
+
+    @cached_property
+    def _marks(self) -> Mapping[bytes, int]:
+        """The ids of Avro's schemas that refer to no others, by what begins an object of its own."""
+        known = map(self.schemas.by_id, self.schemas.ids(self.half.subject))
+        plain = (each for each in known if each is not None and each.kind == "AVRO" and not each.references)
+        return {_SINGLE_OBJECT + _fingerprint(each.text): each.id for each in plain}
 
 
-def _there(headers: Headers) -> Sequence[tuple[str, bytes]]:
-    return [(name, value) for name, value in headers if value is not None]
+def _fingerprint(text: str) -> bytes:
+    canonical = fastavro.schema.to_parsing_canonical_form(json.loads(text))
+    return bytes.fromhex(fastavro.schema.fingerprint(canonical, "CRC-64-AVRO"))

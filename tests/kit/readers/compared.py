@@ -99,7 +99,8 @@ def _is_by_others(table: Table) -> bool:
 def _is_whole(made: _Made, stack: Settings) -> bool:
     """Whether its records and its rows are there, behind no gate, and each row is of one record."""
     settings, spec = made.connections.settings, made.spec
-    plain = settings.model_copy(update={"spark": stack.spark, "catalog": stack.catalog}) == stack
+    parts = ("spark", "catalog", "registry")  # of which a module may have its own
+    plain = settings.model_copy(update={part: getattr(stack, part) for part in parts}) == stack
     if not plain or not topic_facts(made.connections.admin, [spec.topic]):
         return False
     table = TableHandle(made.connections.catalog, things(spec, settings).table).load_or_none()

@@ -61,6 +61,12 @@ def registry(connections: Connections) -> Iterator[Connections]:
         yield Clients(connections.settings.with_changes(registry={"url": url}))
 
 
+@pytest.fixture(scope="module")
+def compared(registry: Connections, request: pytest.FixtureRequest) -> None:
+    """All tables have their rows compared while there is that registry."""
+    request.getfixturevalue("rows_are_their_records")
+
+
 @pytest.fixture
 def make_topic(registry: Connections, fresh_name: str) -> MakeTopic:
     return topic_maker(registry, fresh_name, "wires")
@@ -221,7 +227,9 @@ def in_payload(record: dict[str, Any], schema: str = AVRO) -> bytes:
 def test_apicurios_global_ids_name_versions_in_headers_and_in_eight_bytes(make_topic: MakeTopic) -> None:
     """Another subject has the same schemas, in the other order: contents have one id, versions two."""
     topic = make_topic(trades=False, key_format="string", on_bad_record="dead_letter")
-    client = Clients(topic.connections.settings.with_changes(registry={"eight_byte_ids": "global"}))
+    client = topic.connections = Clients(
+        topic.connections.settings.with_changes(registry={"eight_byte_ids": "global"})
+    )
     for subject, schemas in ((f"{topic.name}-other", (MORE, AVRO)), (f"{topic.name}-value", (AVRO, MORE))):
         for text in schemas:
             client.registry.register_schema(subject, Schema(text, "AVRO"))

@@ -7,8 +7,11 @@ import uuid
 from contextlib import nullcontext
 from typing import Any
 
+import avro.schema
 import pytest
+from confluent_kafka import Message
 
+from frazil_verify.expected import largest_part
 from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
 from frazil_verify.table.metadata import Column
@@ -35,6 +38,8 @@ def schemas(text: str, kind: str = "AVRO") -> Schemas:
     answers = {
         "schemas/ids/7": version, "subjects/s/versions/latest": version,
         "subjects/s/versions?deleted=true": [1], "subjects/s/versions/1?deleted=true": version,
+        "/apis/registry/v3/groups/default/artifacts/s/versions?offset=0&limit=500":
+            {"count": 1, "versions": [{"globalId": 42, "contentId": 7}]},
     }  # fmt: skip
     return Schemas(answers.get)
 
@@ -135,8 +140,9 @@ def test_records_of_avro_that_hold_themselves_are_read_to_their_end() -> None:
         reader(b"\x02" + b"\x02" + inner + b"\x00" + b"\x04" + inner[:1])
 
 
-def half(text: str = AVRO, kind: str = "AVRO", word: str = "value") -> HalfReader:
-    return HalfReader(Half(format="registry", subject="s"), schemas(text, kind), struct(n="int"), word)
+def half(text: str = AVRO, kind: str = "AVRO", word: str = "value", long: Any = "none") -> HalfReader:
+    wanted = Half(format="registry", subject="s", eight_byte_ids=long)
+    return HalfReader(wanted, schemas(text, kind), struct(n="int"), word)
 
 
 BY_GUID, BY_ID = b"\1" + GUID.bytes, b"\0\0\0\0\x07"
@@ -144,7 +150,7 @@ BY_GUID, BY_ID = b"\1" + GUID.bytes, b"\0\0\0\0\x07"
 
 @pytest.mark.parametrize("header", [BY_GUID, BY_ID])
 def test_a_header_names_the_schema_of_a_payload_without_a_prefix(header: bytes) -> None:
-    headers = [("__value_schema_id", b"\1" + bytes(16)), ("__value_schema_id", header), ("x", None)]
+    headers = [("__value_schema_id", b"\1" + bytes(16)), ("__value_schema_id", header)]
 
     assert half()(b"\x02", headers) == (1,)
     assert half(MESSAGES, "PROTOBUF")(b"\x08\x01", [("__value_schema_id", header + b"\x02\x02")]) == (1,)
@@ -157,18 +163,68 @@ def test_a_header_that_names_no_version_of_the_subject_makes_a_bad_record(header
         half()(BY_ID + b"\x02", [("__value_schema_id", header)])
 
 
-def test_a_header_for_the_other_half_or_without_a_value_names_nothing() -> None:
-    headers = [("__key_schema_id", b"\1" + bytes(16)), ("__value_schema_id", None)]
+def test_a_header_for_the_other_half_names_nothing() -> None:
+    headers = [("__key_schema_id", b"\1" + bytes(16))]
 
     assert half()(BY_ID + b"\x02", headers) == (1,)
     with pytest.raises(BadRecordError):
         half(word="key")(BY_ID + b"\x02", headers)
 
 
-@pytest.mark.parametrize("name", ["apicurio.value.contentId", "apicurio.value.globalId"])
-def test_records_that_apicurio_names_are_not_compared(name: str) -> None:
-    with pytest.raises(NotComparedError):
-        half()(b"\x02", [(name, bytes(8))])
+CONTENT, LONG = "apicurio.value.contentId", (7).to_bytes(8, "big")
+
+
+def test_ids_of_contents_by_apicurio_are_those_of_the_registry() -> None:
+    assert half()(b"\x02", [(CONTENT, LONG), ("apicurio.value.globalId", bytes(8))]) == (1,)
+    assert half(long="content")(b"\0" + LONG + b"\x02") == (1,)
+    for header in (bytes(8), LONG[4:], b"\1" + LONG[1:]):
+        with pytest.raises(BadRecordError):
+            half()(b"\x02", [(CONTENT, header)])
+    with pytest.raises(BadRecordError):
+        half(MESSAGES, "PROTOBUF")(b"\0\x08\x01", [(CONTENT, LONG)])
+    with pytest.raises(BadRecordError):
+        half()(b"\0" + LONG + b"\x02")
+
+
+def test_global_ids_of_apicurio_name_the_contents_that_it_tells() -> None:
+    known = (42).to_bytes(8, "big")
+
+    assert half()(b"\x02", [("apicurio.value.globalId", known)]) == (1,)
+    assert half(long="global")(b"\0" + known + b"\x02") == (1,)
+    with pytest.raises(BadRecordError):
+        half()(b"\x02", [("apicurio.value.globalId", LONG)])
+    with pytest.raises(BadRecordError):
+        half(long="global")(b"\0" + LONG + b"\x02")
+
+
+NAMED = {"namespace": "shop.eu", "type": "record", "name": "R", "doc": "A row.", "fields": [
+    {"type": "long", "name": "at", "default": 0},
+    {"name": "n", "type": ["null", {"type": "enum", "name": "E", "symbols": ["A"]}]},
+]}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [AVRO, json.dumps(NAMED), json.dumps(LINKED)])
+def test_an_object_of_avros_own_names_its_schema_by_apaches_fingerprint(text: str) -> None:
+    mark = avro.schema.parse(text).fingerprint()
+    values = {AVRO: b"\x02", json.dumps(NAMED): b"\x02\x02\x00", json.dumps(LINKED): b"\x02\x00\x00"}
+    reader = HalfReader(Half(format="registry", subject="s"), schemas(text), struct())
+
+    assert reader(b"\xc3\x01" + mark + values[text]) == ()
+    with pytest.raises(BadRecordError):
+        reader(b"\xc3\x01" + mark[::-1] + values[text])
+
+
+@pytest.mark.parametrize(
+    ("parts", "size"),
+    [
+        ({"key": b"abc", "value": b"a"}, 3),
+        ({"value": b"abcd", "headers": [("a", b"bc")]}, 4),
+        ({"key": b"a", "headers": [("ä", b"bc"), ("d", None)]}, 5),
+        ({}, 0),
+    ],
+)
+def test_a_record_is_as_large_as_its_key_its_value_or_all_headers(parts: Any, size: int) -> None:
+    assert largest_part(Message(topic="t", **parts)) == size
 
 
 WIDTH = 20_000
