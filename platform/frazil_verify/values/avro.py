@@ -22,7 +22,7 @@ from fastavro.types import Schema as AvroSchema
 from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import columns_of
-from frazil_verify.values.avro_schema import branch_name, fields_of, kind_of, parsed
+from frazil_verify.values.avro_schema import as_record, branch_name, fields_of, kind_of, parsed
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.plain.avro import Convert, plain
 
@@ -39,14 +39,15 @@ class AvroReader:
         wanted: A type `struct` of Iceberg.
         defaults: Whether a field that the writer lacks has its default, or null.
         former: Names that wanted fields had before, by their ids: they count as aliases do.
+        root: What the field is called that a value without fields is.
     """
 
     def __init__(
         self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], *, defaults: bool = True,
-        former: Former = MappingProxyType({}),
+        former: Former = MappingProxyType({}), root: str = "value",
     ) -> None:  # fmt: skip
-        compiler = _Compiler(defaults, former)
-        bare, self._convert = compiler.compile(parsed(writer), parsed(newest), wanted)
+        own, other = (as_record(parsed(schema), root) for schema in (writer, newest))
+        bare, self._convert = _Compiler(defaults, former).compile(own, other, wanted)
         self._bare: AvroSchema = fastavro.parse_schema(bare)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:

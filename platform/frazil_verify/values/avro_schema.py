@@ -33,6 +33,13 @@ def fields_of(tree: Any) -> Mapping[str, Any]:
     return {f["name"]: f for f in tree["fields"]} if kind_of(tree) == "record" else {}
 
 
+def as_record(tree: Any, word: str) -> Any:
+    """The same; what is no record as the only field of one, which has the same bytes."""
+    if kind_of(tree) == "record":
+        return tree
+    return {"type": "record", "name": "(root)", "fields": [{"name": word, "type": tree}]}
+
+
 def without_null(tree: Any) -> Any:
     """The one type that a union allows beside null; any other type as it is."""
     branches = [each for each in tree if kind_of(each) != "null"] if isinstance(tree, list) else ()

@@ -12,7 +12,7 @@ from frazil_verify.request import Half
 from frazil_verify.table.metadata import Column
 from frazil_verify.values import avro, protobuf
 from frazil_verify.values import json as json_values
-from frazil_verify.values.avro_schema import fields_of, has_defaults, parsed, without_null
+from frazil_verify.values.avro_schema import as_record, fields_of, has_defaults, parsed, without_null
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.listed import ListedReader
 from frazil_verify.values.naming import Headers, Naming
@@ -128,10 +128,10 @@ class HalfReader:
     def _made(self, schema: Schema) -> Read:
         if schema.kind == "AVRO":
             return avro.AvroReader(
-                schema, self.newest, self.wanted, defaults=self.defaults, former=self.former
+                schema, self.newest, self.wanted, defaults=self.defaults, former=self.former, root=self.word
             )
         if schema.kind == "JSON":
-            return json_values.JsonReader(schema, self.wanted)
+            return json_values.JsonReader(schema, self.wanted, self.word)
         reader = protobuf.ProtobufReader(schema, self.newest, self.wanted, self.half.record_type)
         return reader.bare if self.half.framing == "none" else reader
 
@@ -151,7 +151,7 @@ def filled(
 
     Args:
         inner: The field of the record that holds the row: `after` of a change; empty for the record itself.
-        word: The name of the column where the half has no schema.
+        word: The name of the column where the half has no schema, or one without fields.
         left: Former names of the columns that retypes left behind: the half fills them that has such a field.
     """
     if half.format == "none":
@@ -159,12 +159,12 @@ def filled(
     if half.format != "registry":
         listed = {f.name for f in half.fields} | {half.rest} if half.format == "json" else {word}
         return Filled(tuple(c for c in columns if c.name in listed), {})
-    reader = HalfReader(half, schemas, struct(()))
-    names = _names(reader.newest, inner)
+    reader = HalfReader(half, schemas, struct(()), word)
+    names = _names(reader.newest, inner, word)
     fit, refused = [], {}
     for column in (c for c in columns if c.name in names or left.get(c.id) in names):
         try:
-            HalfReader(half, schemas, within(inner, (column,))).check(reader.newest)
+            HalfReader(half, schemas, within(inner, (column,)), word).check(reader.newest)
         except NotComparedError as e:
             refused[column.name] = str(e)
         else:
@@ -187,12 +187,12 @@ def within(inner: str, columns: Collection[Column]) -> dict[str, Any]:
     return struct([Column(-1, name, kind, False) for name, kind in parts])
 
 
-def _names(schema: Schema, inner: str) -> Collection[str]:
+def _names(schema: Schema, inner: str, word: str) -> Collection[str]:
     if schema.kind == "PROTOBUF":
         return protobuf.field_names(schema)
     if schema.kind == "JSON":
-        return json_values.properties(schema, inner)
-    fields = fields_of(parsed(schema))
+        return json_values.properties(schema, inner, word)
+    fields = fields_of(as_record(parsed(schema), word))
     return fields_of(without_null(fields[inner]["type"])) if inner else fields
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from frazil_verify.log.registry import Schema
@@ -28,11 +29,13 @@ class JsonReader:
     Args:
         writer: The schema that the records were written with.
         wanted: A type `struct` of Iceberg.
+        root: What the field is called that a value without fields is.
     """
 
-    def __init__(self, writer: Schema, wanted: Mapping[str, Any]) -> None:
+    def __init__(self, writer: Schema, wanted: Mapping[str, Any], root: str = "value") -> None:
         compiler = _Compiler(writer)
-        self._convert = compiler.compile(compiler.root, wanted)
+        self._root = "" if compiler.has_fields else root
+        self._convert = compiler.compile(compiler.record(root), wanted)
         self._wanted, self._widest = wanted, widest(wanted)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
@@ -47,6 +50,7 @@ class JsonReader:
             raise BadRecordError(type(e).__name__) from e
         if isinstance(read, dict) and read.keys() == _EMBEDDED:
             read = read["payload"]
+        read = {self._root: read} if self._root else read
         if not isinstance(read, dict):
             raise BadRecordError("no object")
         if is_doubtful(payload, self._widest):
@@ -68,10 +72,10 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return known if len(known) == len(pairs) else _Repeated(pairs)
 
 
-def properties(schema: Schema, inner: str) -> Mapping[str, Any]:
-    """The properties that a schema declares of its root, or of a property of it."""
+def properties(schema: Schema, inner: str, root: str) -> Mapping[str, Any]:
+    """The properties that a schema declares of its records, or of a property of them."""
     compiler = _Compiler(schema)
-    members = compiler.properties(compiler.root)
+    members = compiler.properties(compiler.record(root))
     return compiler.properties(compiler.plain(members.get(inner, {}))) if inner else members
 
 
@@ -87,6 +91,17 @@ class _Compiler:
         root = json.loads(self.schema.text)
         known = self.properties(root)
         return known["payload"] if known.keys() == _EMBEDDED else root
+
+    @cached_property
+    def has_fields(self) -> bool:
+        """Whether a record is an object of properties."""
+        return bool(self.properties(self.plain(self.root)))
+
+    def record(self, root: str) -> Any:
+        """The schema of a record; of a value without fields that of an object with it alone."""
+        if self.has_fields:
+            return self.plain(self.root)
+        return {"type": "object", "properties": {root: self.root}, "required": [root]}
 
     def compile(self, node: Any, want: Any, optional: bool = True) -> Convert:
         """What turns one value into the wanted type; null stays null where it may be there."""

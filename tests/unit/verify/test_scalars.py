@@ -11,9 +11,10 @@ import pytest
 
 from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
+from frazil_verify.table.metadata import Column
 from frazil_verify.values.avro import AvroReader
 from frazil_verify.values.bad import BadRecordError, NotComparedError
-from frazil_verify.values.half import HalfReader
+from frazil_verify.values.half import Filled, HalfReader, filled, struct
 from frazil_verify.values.json import JsonReader
 
 
@@ -146,3 +147,36 @@ def test_a_value_of_json_is_exact_or_its_record_is_bad(
     assert reader(f'{{"f": {good}}}'.encode()) == (expected,)
     with pytest.raises(BadRecordError):
         reader(f'{{"f": {bad}}}'.encode())
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted", "payload", "expected"),
+    [
+        (Schema(1, "AVRO", '"string"', {}), "string", b"\2a", "a"),
+        (Schema(1, "AVRO", '["null", "long"]', {}), "long", b"\0", None),
+        (Schema(1, "AVRO", '{"type": "array", "items": "long"}', {}), {"type": "list", "element": "long"},
+         b"\2\4\0", (2,)),
+        (Schema(1, "JSON", '{"type": "string"}', {}), "string", b'"a"', "a"),
+        (Schema(1, "JSON", '{"oneOf": [{"type": "null"}, {"type": "integer"}]}', {}), "long", b"null", None),
+        (Schema(1, "JSON", '{"type": "object", "additionalProperties": {"type": "integer"}}', {}),
+         {"type": "map", "key": "string", "value": "long"}, b'{"a": 1}', (("a", 1),)),
+    ],
+)  # fmt: skip
+def test_a_key_without_fields_is_the_column_of_its_half(
+    schema: Schema, wanted: Any, payload: bytes, expected: Any
+) -> None:
+    answer = {"id": 1, "schemaType": schema.kind, "schema": schema.text}
+    schemas = Schemas(lambda _: answer)
+    half = Half(format="registry", subject="s", framing="none")
+    key = Column(1, "key", wanted, required=False)
+
+    known = filled(half, schemas, [key, Column(2, "value", wanted, required=False)], "", "key", {})
+
+    assert known == Filled((key,), {})
+    assert HalfReader(half, schemas, struct(known.columns), "key")(payload) == (expected,)
+
+
+@pytest.mark.parametrize("payload", [b"1", b"null", b'{"key": "a"}'])
+def test_a_value_of_json_without_fields_is_of_its_type_or_its_record_is_bad(payload: bytes) -> None:
+    with pytest.raises(BadRecordError):
+        JsonReader(Schema(1, "JSON", '{"type": "string"}', {}), column("string"), "f")(payload)
