@@ -133,9 +133,10 @@ class Expected:
             return Made(GOOD)
 
     def _made(self, message: Message) -> Made:
-        headers = _headers_of(message)
+        headers, payload = _headers_of(message), message.value()
+        if payload is not None and self._value_reader.is_of_another_table(bytes(payload), headers):
+            return Made(SKIPPED)
         key = dict(zip((c.name for c in self.of_key.columns), self._key(message, headers), strict=True))
-        payload = message.value()
         if payload is None:
             kind = {"bad": BAD, "skip": SKIPPED, "keep": GOOD, "delete": DELETE}[self.request.null_value]
             return self._row(message, key, {}, kind, (None, None))

@@ -55,6 +55,7 @@ class Half(_Part):
         framing: `none` where all records are of the subject's newest schema, without a prefix.
         eight_byte_ids: What an id of eight bytes before a payload is, by Apicurio.
         subject: Whose newest version says what the columns are.
+        others: Subjects of records that belong to other tables, and are left out here.
         fields: Those that are listed.
         rest: The column of what they do not name, if there is one.
     """
@@ -63,6 +64,7 @@ class Half(_Part):
     framing: Literal["confluent", "none"] = "confluent"
     eight_byte_ids: Literal["none", "content", "global"] = "none"
     subject: str = ""
+    others: tuple[str, ...] = ()
     record_type: str = ""
     fields: tuple[Listed, ...] = ()
     rest: str = ""

@@ -22,7 +22,7 @@ from frazil.landing.upsert.key import key_columns
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
-from frazil.spec.names import subject_name
+from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
 
 _SECONDS = 24 * 3600
@@ -153,8 +153,6 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "rules of its schemas make records bad that can be read"
     if any(check.on_failure == "dead_letter" for check in spec.checks):
         yield "its own checks make dead letters of records that can be read"
-    if spec.other_types:
-        yield "its topic holds records of other types"
 
 
 def _judged(asked: Document, table: str) -> Mapping[str, Any]:
@@ -186,9 +184,10 @@ def _half(subject: Subject[TableSpec], word: Literal["key", "value"]) -> Documen
     if word == "key" and wanted == "auto" and not _has_subject(subject, name):
         return {"format": "bytes"}
     record_type = (spec.record_type or "") if word == "value" else ""
+    others = [record_subject(spec, each) for each in spec.other_types] if word == "value" else []
     return {
         "format": "registry", "framing": spec.framing, "subject": name, "record_type": record_type,
-        "eight_byte_ids": subject.connections.settings.registry.eight_byte_ids,
+        "eight_byte_ids": subject.connections.settings.registry.eight_byte_ids, "others": others,
     }  # fmt: skip
 
 

@@ -82,6 +82,10 @@ class HalfReader:
         number, rest = self._naming.split(payload, headers)
         return self._by(number)(rest)
 
+    def is_of_another_table(self, payload: bytes, headers: Headers) -> bool:
+        """Whether a record belongs to another table of the topic: it is left out, whatever its key is."""
+        return bool(self.half.others) and self._naming.is_of_another_table(payload, headers)
+
     @cached_property
     def _naming(self) -> Naming:
         return Naming(self.schemas, self.half, self.word, self.newest.kind == "PROTOBUF")

@@ -46,12 +46,25 @@ class Naming:
         there = dict(headers) if headers else {}
         if (header := there.get(f"__{self.word}_schema_id")) is not None:
             number, indexes = self._of_header(header)
-            return number, only_indexes(indexes) + payload if self.is_protobuf else payload
+            is_indexed = self.is_protobuf and number not in self.strange
+            return number, only_indexes(indexes) + payload if is_indexed else payload
         if (header := there.get(f"apicurio.{self.word}.contentId")) is not None:
             return self._of_apicurio(header, "content"), payload
         if (header := there.get(f"apicurio.{self.word}.globalId")) is not None:
             return self._of_apicurio(header, "global"), payload
         return self._of_first_bytes(payload)
+
+    def is_of_another_table(self, payload: bytes, headers: Headers) -> bool:
+        """Whether something names a schema of another table's records."""
+        try:
+            return self.split(payload, headers)[0] in self.strange
+        except BadRecordError:
+            return False
+
+    @cached_property
+    def strange(self) -> frozenset[int]:
+        """The ids of schemas of other tables' records on the topic."""
+        return frozenset(number for subject in self.half.others for number in self.schemas.ids(subject))
 
     def _of_header(self, header: bytes) -> tuple[int, bytes]:
         """What Confluent's header names: an id behind a zero, or a GUID behind a one."""
@@ -67,7 +80,8 @@ class Naming:
         """The id of a content in eight bytes, or of that which a global id is of; not of Protobuf."""
         written = int.from_bytes(value, "big")
         number = self._global_ids.get(written) if kind == "global" else written
-        if number is None or len(value) != _LONG_PREFIX - 1 or self.is_protobuf:
+        is_read = not self.is_protobuf or number in self.strange
+        if number is None or len(value) != _LONG_PREFIX - 1 or not is_read:
             raise BadRecordError("an id of Apicurio's that names no schema of the subject")
         return number
 
@@ -81,18 +95,23 @@ class Naming:
             raise BadRecordError("no schema id stands before it")
         return int.from_bytes(payload[1:_PREFIX], "big"), payload[_PREFIX:]
 
+    @property
+    def _subjects(self) -> tuple[str, ...]:
+        """Those whose schemas records may name, its own the last one: it counts where two have an id."""
+        return *self.half.others, self.half.subject
+
     @cached_property
     def _guids(self) -> Mapping[str, int]:
-        return {guid: number for number, guid in self.schemas.ids(self.half.subject).items() if guid}
+        return {guid: number for s in self._subjects for number, guid in self.schemas.ids(s).items() if guid}
 
     @cached_property
     def _global_ids(self) -> Mapping[int, int]:
-        return self.schemas.global_ids(self.half.subject)
+        return {n: content for s in self._subjects for n, content in self.schemas.global_ids(s).items()}
 
     @cached_property
     def _marks(self) -> Mapping[bytes, int]:
         """The ids of Avro's schemas that refer to no others, by what begins an object of its own."""
-        known = map(self.schemas.by_id, self.schemas.ids(self.half.subject))
+        known = (self.schemas.by_id(number) for s in self._subjects for number in self.schemas.ids(s))
         plain = (each for each in known if each is not None and each.kind == "AVRO" and not each.references)
         return {_SINGLE_OBJECT + _fingerprint(each.text): each.id for each in plain}
 

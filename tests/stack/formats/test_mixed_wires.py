@@ -11,7 +11,8 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.names import things
 from frazil_local.generators.producer import produce
-from kit.records.topics import create_topic
+from kit.readers.compared import note
+from kit.records.topics import Topic, create_topic
 from kit.wires.gate import gate, uncompressed
 from kit.wires.mixed import FORMATS, Mixed, Sent, with_guids
 
@@ -35,6 +36,12 @@ def clients(connections: Connections) -> Iterator[Connections]:
         yield Clients(connections.settings.with_changes(registry=changed))
 
 
+@pytest.fixture(scope="module")
+def compared(clients: Connections, request: pytest.FixtureRequest) -> None:
+    """All three tables have their rows compared while there is that registry."""
+    request.getfixturevalue("rows_are_their_records")
+
+
 def test_each_record_is_a_row_of_its_own_table_or_bad_with_its_wire_and_reason(
     clients: Connections, fresh_name: str
 ) -> None:
@@ -48,6 +55,7 @@ def test_each_record_is_a_row_of_its_own_table_or_bad_with_its_wire_and_reason(
 
     for kind in FORMATS:
         spec = mixed.spec(kind, namespace="wires")
+        note(Topic(fresh_name, clients, spec))
         report = land(spec, clients)
         name = things(spec, clients.settings).table
         rows = clients.catalog.load_table(name.identifier).scan().to_arrow().to_pylist()

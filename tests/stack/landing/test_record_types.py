@@ -14,6 +14,7 @@ from frazil.connections import Connections
 from frazil.errors import SuspendedError
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
+from kit.readers.compared import note
 from kit.records.topics import Topic, create_topic
 
 ORDER = '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"n","type":"int"}]}'
@@ -48,7 +49,9 @@ def _topic(name: str, lake: Connections, mine: str, other: str) -> Topic:
         topic=name, namespace="landing_tests", subject_names="topic_record",
         record_type=f"shop.{mine}", other_types=(f"shop.{other}",),
     )  # fmt: skip
-    return Topic(name, lake, spec)
+    topic = Topic(name, lake, spec)
+    note(topic)
+    return topic
 
 
 def test_each_record_type_lands_in_its_own_table(shop: tuple[Topic, Topic]) -> None:

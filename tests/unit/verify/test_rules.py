@@ -171,6 +171,33 @@ def test_a_header_for_the_other_half_names_nothing() -> None:
         half(word="key")(BY_ID + b"\x02", headers)
 
 
+def test_records_of_other_tables_are_left_out_whatever_names_their_schema() -> None:
+    """The table's own is Protobuf, the other one's Avro, so that message indexes follow its ids only."""
+    other = {"id": 8, "schemaType": "AVRO", "schema": AVRO, "guid": str(uuid.UUID(int=5))}
+    answers = {
+        "subjects/o/versions?deleted=true": [1], "subjects/o/versions/1?deleted=true": other,
+        "schemas/ids/8": other, "/apis/registry/v3/groups/default/artifacts/o/versions?offset=0&limit=500":
+            {"count": 1, "versions": [{"globalId": 43, "contentId": 8}]},
+    }  # fmt: skip
+    own = schemas(MESSAGES, "PROTOBUF").ask
+    known = Schemas(lambda path: answers.get(path) or own(path))
+    wanted = Half(format="registry", subject="s", others=("o",), eight_byte_ids="global")
+    reader = HalfReader(wanted, known, struct(n="int"))
+    of_others: list[tuple[bytes, Any]] = [
+        (b"\0\0\0\0\x08\x02", []), (b"\x02", [("__value_schema_id", b"\0\0\0\0\x08")]),
+        (b"\x02", [("__value_schema_id", b"\1" + uuid.UUID(int=5).bytes)]),
+        (b"\x02", [(CONTENT, (8).to_bytes(8, "big"))]),
+        (b"\x02", [("apicurio.value.globalId", (43).to_bytes(8, "big"))]),
+        (b"\0" + (43).to_bytes(8, "big") + b"\x02", []),
+        (b"\xc3\x01" + avro.schema.parse(AVRO).fingerprint() + b"\x02", []),
+    ]  # fmt: skip
+    own_or_bad = [(BY_ID + b"\x02\x02\x08\x01", []), (b"\0\0\0\0\x09", []), (b"", []), (b"\xc3\x01", [])]
+
+    assert all(reader.is_of_another_table(*each) for each in of_others)
+    assert not any(reader.is_of_another_table(*each) for each in own_or_bad)
+    assert reader(*own_or_bad[0]) == (1,)
+
+
 CONTENT, LONG = "apicurio.value.contentId", (7).to_bytes(8, "big")
 
 
