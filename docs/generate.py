@@ -35,11 +35,12 @@ from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings, fields, variable
 from frazil.spec.checks import OwnCheck
 from frazil.spec.derived import DerivedSpec, Feed, Window
-from frazil.spec.fields import JsonField, OfFields
+from frazil.spec.fields import JsonField, OfFields, PlacedField
 from frazil.spec.freshness import Budget, LandWhen
 from frazil.spec.guard import ColumnMask, DeadLetterKeeping, Guarded
 from frazil.spec.table import AnyTable, Write
 from frazil.spec.topic import TableSpec
+from frazil.spec.typed import OfTyped
 from frazil.spec.upkeep import Upkeep
 from frazil_cloud.spec.aws import AwsPart
 from frazil_cloud.spec.confluent import CloudTopic, ConfluentPart, Connector, Statement, Tableflow
@@ -289,8 +290,8 @@ _WRITTEN: Mapping[str, Callable[[], Iterator[str]]] = {**RIGHTS, "python": pytho
 """Regions that modules beside this one write."""
 
 SPECS: Sequence[type[BaseModel]] = (
-    TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, OfFields, JsonField, OwnCheck, LandWhen,
-    Budget, Write, Upkeep,
+    TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, OfFields, PlacedField, JsonField, OfTyped,
+    OwnCheck, LandWhen, Budget, Write, Upkeep,
     DerivedSpec, Window, Feed,
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RestCatalogPart,
     RotationPart, Tableflow,

@@ -17,7 +17,15 @@ from frazil.publishing.snowflake.connection import connection_errors, statement_
 from frazil.publishing.snowflake.governance.grants import RoleRights, rights_of
 from frazil.publishing.snowflake.governance.protection import Protected
 from frazil.publishing.snowflake.governance.tags import tags_on_each
-from frazil.publishing.snowflake.looks import Look, asked, counted, listed_columns, listed_comments, refreshed
+from frazil.publishing.snowflake.looks import (
+    Look,
+    asked,
+    counted,
+    listed_columns,
+    listed_comments,
+    listed_texts,
+    refreshed,
+)
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
@@ -220,10 +228,12 @@ def _look_at(targets: Sequence[Snowflake], connection: SnowflakeConnection, *, c
     tables = [target.table for target in targets if target.maker or target.table in listed]
     locations = targets[0].locations(connection, tables)
     commented = [v for target in targets if target.comment for v in target.views if v in listed]
-    comments, there = listed_comments(connection, commented), list(locations)
+    compared = [view for target in targets for view in target.compared if view in listed]
+    comments, texts = listed_comments(connection, commented), listed_texts(connection, compared)
     if not counts:
-        return Look(listed, comments, locations)
-    return Look(listed, comments, locations, counted(connection, there), refreshed(connection, there))
+        return Look(listed, comments, texts, locations)
+    there = list(locations)
+    return Look(listed, comments, texts, locations, counted(connection, there), refreshed(connection, there))
 
 
 def _role_rights(connection: SnowflakeConnection, settings: Settings) -> RoleRights:

@@ -67,8 +67,8 @@ def _name(value: str) -> str:
     return value
 
 
-class JsonField(Part):
-    """A field of a JSON record, and its column: `{name: city, type: string, path: address.city}`."""
+class PlacedField(Part):
+    """A column, and where JSON has its values."""
 
     name: Annotated[str, AfterValidator(_name)] = Field(description="The column.")
     type: Annotated[str, AfterValidator(_type)] = Field(
@@ -80,10 +80,6 @@ class JsonField(Part):
         "",
         description="Where the record has it, with dots: `address.city`. A list where a name has dots "
         "itself: `[address, zip.code]`. Default: by the column's name, at the top.",
-    )
-    optional: bool = Field(
-        False,
-        description="Whether it may be null, or not be there, nor what it is in. Else such a record is bad.",
     )
     unit: Literal["millis"] | None = Field(
         None, description="timestamp, timestamptz: the value is a number of milliseconds since 1970."
@@ -105,6 +101,15 @@ class JsonField(Part):
         if len(self.steps) > _DEEPEST:
             raise ValueError(f"path: it is more than {_DEEPEST} levels deep")
         return self
+
+
+class JsonField(PlacedField):
+    """A field of a JSON record, and its column: `{name: city, type: string, path: address.city}`."""
+
+    optional: bool = Field(
+        False,
+        description="Whether it may be null, or not be there, nor what it is in. Else such a record is bad.",
+    )
 
 
 class OfFields(Guarded):
@@ -132,7 +137,7 @@ class OfFields(Guarded):
                 "rest: true lands whatever a record holds besides, beside which masks hide little; list the "
                 "fields that are wanted, and take rest out, or write keep_raw: true"
             )
-        _refuse_twins("two columns are named", (field.name.lower() for field in self.fields))
+        refuse_twins("fields", (field.name for field in self.fields))
         _refuse_nested([field.steps for field in self.fields])
         for misfit in self._beside():
             raise ValueError(f"fields: {misfit}")
@@ -151,11 +156,17 @@ class OfFields(Guarded):
                 yield f"they stand in the place of a schema; take {known.alias or name} out, or all fields"
 
 
-def _refuse_twins(why: str, names: Iterable[str]) -> None:
+def refuse_twins(of: str, names: Iterable[str]) -> None:
+    """Refuses two columns that engines can't tell apart.
+
+    Args:
+        of: What of the spec names them.
+        names: Those.
+    """
     seen: set[str] = set()
-    for name in names:
+    for name in map(str.lower, names):
         if name in seen:
-            raise ValueError(f"fields: {why} {name}, which engines can't tell apart")
+            raise ValueError(f"{of}: two columns are named {name}, which engines can't tell apart")
         seen.add(name)
 
 

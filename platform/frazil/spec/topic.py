@@ -10,9 +10,9 @@ from typing import Any, Literal, Self
 
 from pydantic import ByteSize, Field, field_validator, model_validator
 
-from frazil.spec.fields import OfFields
 from frazil.spec.freshness import Budget, LandWhen, check_pace, without_auto
 from frazil.spec.migrations import Migration
+from frazil.spec.typed import OfTyped
 from frazil.spec.values import Duration
 
 Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
@@ -36,7 +36,7 @@ _OTHER_KEYS = {
 }
 
 
-class TableSpec(OfFields):
+class TableSpec(OfTyped):
     """One topic and the table that it becomes. Only `topic` is needed."""
 
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)

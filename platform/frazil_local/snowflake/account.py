@@ -105,10 +105,15 @@ class Account:
             raise unsupported(f"{deed.kind} in a catalog-linked database.")
 
     def done(self, sql: str, session: Session) -> None:
-        """Hears what fakesnow did: what is dropped or replaced loses its grants, unless they are copied."""
+        """Hears what fakesnow did: what is dropped or replaced loses its grants, unless they are copied.
+
+        SHOW has the text of a view as it was sent.
+        """
         deed = deed_of(parse_one(sql, read="snowflake"), session)
         if deed and deed.drops_grants:
             self._objects.revoke_within(deed.name)
+        if deed and (deed.verb, deed.kind) == ("CREATE", "VIEW"):
+            self._tables.keep_text(deed.name, sql)
 
     def may_take(self, user: str, role: str) -> bool:
         """Whether a user may take a role."""

@@ -14,7 +14,9 @@ from string import Template
 from typing import Any
 
 import duckdb
-from fakesnow import info_schema
+import pyarrow as pa
+import pyarrow.compute as pc
+from fakesnow import arrow, info_schema
 from fakesnow.converter import from_binding
 from fakesnow.instance import FakeSnow
 from fakesnow.transforms import transforms
@@ -32,6 +34,8 @@ ICEBERG_TABLE = "ICEBERG TABLE"
 """The comment by which duckdb knows a view that is one."""
 
 _LISTS = "_fs_global._fs_information_schema"
+
+_fakesnows_times = arrow.timestamp_to_sf_struct
 
 
 def open_fakesnow(config: Config) -> Any:
@@ -90,12 +94,20 @@ def _amend(cursor: Any) -> None:
     info_schema.SQL_CREATE_INFORMATION_SCHEMA_TABLES_VIEW = _sql("tables", tables=tables)
     info_schema.SQL_CREATE_INFORMATION_SCHEMA_VIEWS_VIEW = _sql("views", views=views)
     info_schema.insert_table_comment_sql = _noting_comment
+    arrow.timestamp_to_sf_struct = _times
 
 
 def _noting_comment(catalog: str, schema: str, table: str, comment: str | None) -> str:
     """As fakesnow's, which takes no quotes in a comment, and calls one that is not there None."""
     values = ", ".join(map(text, (catalog, schema, table, comment or "")))
     return f"INSERT OR REPLACE INTO {_LISTS}._fs_tables_ext VALUES ({values})"
+
+
+def _times(ts: pa.ChunkedArray) -> pa.Array:
+    """As fakesnow's, which makes 1970-01-01 of null."""
+    made = _fakesnows_times(ts)
+    parts = [pc.fill_null(part, 0) for part in made.flatten()]
+    return pa.StructArray.from_arrays(parts, fields=list(made.type), mask=ts.combine_chunks().is_null())
 
 
 def _sql(name: str, **parts: str) -> Template:

@@ -42,10 +42,11 @@ def test_an_iceberg_table_is_no_view(standin: StandIn, listed: str) -> None:
     views = standin.rows(
         f"select table_name from frz.information_schema.views where table_name like '{listed}%'"
     )
-    shown = standin.rows(f"show views like '{listed}%' in schema frz.s")
+    shown = standin.dicts(f"show views like '{listed}%' in schema frz.s")
 
     assert views == [(f"{listed}_CLEAN",)]
-    assert [row[1] for row in shown] == [f"{listed}_CLEAN"]
+    as_sent = f"create view frz.s.{listed}_clean as select symbol from frz.s.{listed}"
+    assert [(row["name"], row["text"]) for row in shown] == [(f"{listed}_CLEAN", as_sent)]
 
 
 def test_an_iceberg_table_is_shown_among_tables_and_objects(standin: StandIn, listed: str) -> None:

@@ -16,7 +16,7 @@ from frazil.landing.schema.tables import ensure_table
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.statements import Relation
 from frazil.publishing.snowflake.tables import Snowflake
-from frazil.publishing.snowflake.views import KeptViews
+from frazil.publishing.snowflake.views.kept import KeptViews
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -206,6 +206,6 @@ def test_of_a_table_that_snowflake_can_not_read_no_view_is_made() -> None:
     connection = Refusing({}, f"FROM {table} WHERE FALSE")
 
     with pytest.raises(ProgrammingError, match="the file of a data file is gone"):
-        views.keep(connection, changed=True)
+        views.keep(connection)
 
     assert connection.sent == []

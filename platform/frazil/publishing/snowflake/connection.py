@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -199,7 +199,12 @@ def columns_or_none(connection: SnowflakeConnection, view: Relation) -> tuple[tu
 def view_text(connection: SnowflakeConnection, view: Relation) -> str:
     """The statement that made a view; empty where there is no such view, or its role may not see it."""
     row = shown_as(connection, "VIEWS", view)
-    return str(row["text"] or "").rstrip("; \n") if row else ""
+    return text_in(row) if row else ""
+
+
+def text_in(row: Mapping[str, Any]) -> str:
+    """The statement that made the view of a row of SHOW; empty where its role may not see it."""
+    return str(row["text"] or "").rstrip("; \n")
 
 
 @contextmanager

@@ -12,8 +12,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from frazil.errors import MALFORMED, FrazilError
-from frazil.publishing.snowflake.connection import rows, rows_or_none, statement_errors
-from frazil.publishing.snowflake.statements import Relation, columns_in, comments_in, counts_of, refreshes_of
+from frazil.publishing.snowflake.connection import (
+    MOST_SHOWN,
+    named_rows_or_none,
+    rows,
+    rows_or_none,
+    statement_errors,
+    text_in,
+    view_text,
+)
+from frazil.publishing.snowflake.statements import (
+    Relation,
+    columns_in,
+    comments_in,
+    counts_of,
+    refreshes_of,
+    show_in,
+)
 
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
@@ -34,6 +49,7 @@ class Look:
 
     columns: Mapping[Relation, ListedColumns] = field(default_factory=dict)
     comments: Mapping[Relation, str] = field(default_factory=dict)
+    texts: Mapping[Relation, str] = field(default_factory=dict)
     locations: Mapping[Relation, str | FrazilError] = field(default_factory=dict)
     counts: Mapping[Relation, int | FrazilError] = field(default_factory=dict)
     refreshes: Mapping[Relation, int | FrazilError | None] = field(default_factory=dict)
@@ -65,6 +81,18 @@ def listed_comments(connection: SnowflakeConnection, views: Iterable[Relation]) 
         for database, part in _by_database(views)
         for schema, name, text in rows_or_none(connection, comments_in(database, part)) or ()
     }
+
+
+def listed_texts(connection: SnowflakeConnection, views: Sequence[Relation]) -> dict[Relation, str]:
+    """What made views, in one statement for each database, unless it has more views than SHOW lists."""
+    texts: dict[Relation, str] = {}
+    for database in dict.fromkeys(view.database for view in views):
+        listed = named_rows_or_none(connection, show_in("VIEWS", database)) or ()
+        texts |= {Relation(database, str(r["schema_name"]), str(r["name"])): text_in(r) for r in listed}
+        if len(listed) >= MOST_SHOWN:
+            beyond = [view for view in views if view.database == database and view not in texts]
+            texts |= {view: view_text(connection, view) for view in beyond}
+    return texts
 
 
 def counted(connection: SnowflakeConnection, tables: Sequence[Relation]) -> dict[Relation, int | FrazilError]:

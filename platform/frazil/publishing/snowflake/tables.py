@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -38,8 +38,8 @@ from frazil.publishing.snowflake.governance.protection import Protected, Protect
 from frazil.publishing.snowflake.linked import LinkedTable
 from frazil.publishing.snowflake.looks import Look
 from frazil.publishing.snowflake.sources import OwnTable, Source, location_in
-from frazil.publishing.snowflake.statements import Relation
-from frazil.publishing.snowflake.views import KeptViews
+from frazil.publishing.snowflake.views.kept import KeptViews
+from frazil.publishing.snowflake.views.typed import check_typed, typed_columns
 from frazil.publishing.target import Fact, Shown
 from frazil.publishing.views.queries import clean_columns
 from frazil.settings.profile import Settings
@@ -62,6 +62,9 @@ _TYPES = {
     "uuid": "BINARY(16)", "variant": "VARIANT",
 }  # fmt: skip
 """Iceberg's types as Snowflake shows them (docs.snowflake.com, "Data types for Iceberg tables")."""
+
+_WANTED, _ANOTHER = "the spec's query", "another query"
+"""What people read of a view's query: where it is compared, its whole text would say less."""
 
 _ABOUT = (
     "Snowflake's Iceberg table `{}`, read in place. Materializing it makes external volume, catalog "
@@ -91,7 +94,7 @@ class Snowflake:
         self.path: AssetPath = (self.word, database.lower(), *map(legal, inside))
         self.upstream = glue.path  # that is where Snowflake looks
         self._views = KeptViews(spec, settings, self._name, self.table, folds=self._source.folds)
-        self.views = self._views.all
+        self.views, self.compared = self._views.all, self._views.compared
         self.comment, self.protection = comment_of(spec), Protection(spec, settings, self.table)
         self._rights = rights_to_read(self.table, self.views)
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self.views))
@@ -141,6 +144,7 @@ class Snowflake:
         current = table.metadata_location
         self._source.check(current)
         self.protection.check(field.name for field in table.schema().fields)
+        check_typed(self._spec, self._name, table.schema())
         with self._open(connections) as connection:
             begun = spent_by(connection)
             before = self._source.location(connection)
@@ -152,7 +156,7 @@ class Snowflake:
                 self._source.refresh(connection)
                 if not whole:  # columns that came with it
                     self.protection.keep(connection)
-            self._views.keep(connection, changed=before != current)
+            self._views.keep(connection)
             if self.comment:
                 keep_comments(connection, self.views, self.comment)
             keep_reading(connection, self._rights, self._settings.snowflake.role)
@@ -229,18 +233,24 @@ class Snowflake:
         lacks = tuple(map(str, lacking(self._rights, rights))) if known else None
         return Shown(
             self.path, self.upstream, self.relations[0], location, False, rows,
-            columns=(*map(Column, seen), *self._others(look.columns)), labels=labels, lacks=lacks,
+            columns=(*map(Column, seen), *self._with_queries(look)), labels=labels, lacks=lacks,
             unmasked=protected.policies, refreshed=at if isinstance(at, int) else None,
         )  # fmt: skip
 
-    def _others(self, there: Container[Relation]) -> tuple[Column, ...]:
-        """The views beside the clean one."""
-        return tuple(Column(view.name, of="view") for view in self.views[1:] if view in there)
+    def _with_queries(self, look: Look) -> tuple[Column, ...]:
+        names = [name for name, _ in look.columns.get(self.table, ())]
+        others = set(self._views.differing(look.texts, names)) if names else set()
+        return tuple(
+            Column(view.name, _ANOTHER if view in others else _WANTED, of="view")
+            for view in self.compared
+            if view in look.columns
+        )
 
     def columns(self, table: Table) -> tuple[Column, ...]:
-        """See `Target`: those of the clean view, and the view beside it. Types are the metadata's."""
+        """See `Target`: those of the clean view, and the views with a query. Types are the metadata's."""
         names = [field.name for field in table.schema().fields]
-        return (*map(Column, clean_columns(self._spec, names)), *self._others(self.views))
+        own = (*clean_columns(self._spec, names), *typed_columns(self._spec, names))
+        return (*map(Column, own), *(Column(view.name, _WANTED, of="view") for view in self.compared))
 
     def labels(self) -> Labels:
         """See `Target`: the comments of the views, and the tags of table and columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from frazil.errors import SpecError
 from frazil.formats.columns.columns import living, metadata_names, names_by_word
@@ -19,7 +19,13 @@ def clean_columns(spec: AnyTable, columns: Sequence[str]) -> list[str]:
     return [column for column in columns if column.upper() not in hidden]
 
 
-def clean_sql(spec: AnyTable, relation: str, columns: Sequence[str], quote: Callable[[str], str]) -> str:
+def clean_sql(
+    spec: AnyTable,
+    relation: str,
+    columns: Sequence[str],
+    quote: Callable[[str], str],
+    more: Mapping[str, str] | None = None,
+) -> str:
     """A SELECT of a table's own columns, and of the rows that hold now.
 
     Args:
@@ -27,11 +33,14 @@ def clean_sql(spec: AnyTable, relation: str, columns: Sequence[str], quote: Call
         relation: The table, as the engine takes it.
         columns: Those of the table, as the engine spells them.
         quote: How it takes a name.
+        more: Columns behind these, each with its SQL by its name.
     """
     tells, condition = living(spec)
     marker = next((quote(column) for column in columns if column.upper() == tells.upper()), "")
     live = f" WHERE {condition.format(marker)}" if marker else ""
-    return f"SELECT {', '.join(map(quote, clean_columns(spec, columns)))} FROM {relation}{live}"
+    behind = [f"{sql} AS {quote(name)}" for name, sql in (more or {}).items()]
+    listed = ", ".join((*map(quote, clean_columns(spec, columns)), *behind))
+    return f"SELECT {listed} FROM {relation}{live}"
 
 
 def current_sql(spec: TableSpec, relation: str, columns: Sequence[str], quote: Callable[[str], str]) -> str:

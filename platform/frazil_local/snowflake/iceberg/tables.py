@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
+import duckdb
 from pyiceberg.manifest import DataFileContent, ManifestContent
 from pyiceberg.table import StaticTable
 from pyiceberg.types import DecimalType, FixedType, IcebergType, ListType, MapType, StructType
@@ -155,6 +157,11 @@ class IcebergTables:
         self._objects.remove("ICEBERG TABLE", name)
         with own_cursor(self._fakesnow) as cursor:
             cursor.execute(f"DROP VIEW IF EXISTS {double_quoted(*name)}")
+
+    def keep_text(self, view: Name, sql: str) -> None:
+        """Lets SHOW VIEWS say how a view was made, which duckdb would say in words of its own."""
+        with own_cursor(self._fakesnow) as cursor, suppress(duckdb.Error):  # in a transaction nobody sees it
+            cursor.execute(f"COMMENT ON VIEW {double_quoted(*view)} IS {text(sql)}")
 
     def drop_database(self, name: str) -> bool:
         """Drops a whole database with its Iceberg tables; answers False if there is none."""

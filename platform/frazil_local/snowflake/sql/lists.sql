@@ -5,8 +5,11 @@ SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE comment =
 
 ALTER VIEW ${lists}._fs_show_views RENAME TO _views;
 CREATE VIEW ${lists}._fs_show_views AS
-SELECT * FROM ${lists}._views
-WHERE NOT (database_name, schema_name, name) IN (SELECT * FROM ${lists}._iceberg);
+SELECT views.* REPLACE (coalesce(made.comment, views.text) AS text)
+FROM ${lists}._views AS views
+LEFT JOIN duckdb_views() AS made ON
+    views.database_name = made.database_name AND views.schema_name = made.schema_name AND name = view_name
+WHERE NOT (views.database_name, views.schema_name, name) IN (SELECT * FROM ${lists}._iceberg);
 
 ALTER VIEW ${lists}._fs_show_objects RENAME TO _objects;
 CREATE VIEW ${lists}._fs_show_objects AS

@@ -1,0 +1,1 @@
+"""The views beside a table in Snowflake."""
