@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from frazil.publishing.snowflake.session import OneSession
+from frazil.publishing.snowflake.session import SharedSessions
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
@@ -24,14 +24,23 @@ OpenSpark = Callable[[Settings], "SparkSession"]
 
 
 class Clients:
-    """Clients of one environment. Dagster says how to open Spark: its own resource does."""
+    """Clients of one environment. Dagster says how to open Spark: its own resource does.
 
-    def __init__(self, settings: Settings, open_spark: OpenSpark | None = None) -> None:
+    Args:
+        settings: Where all is, and who Frazil is there.
+        open_spark: Opens Spark in the place of the engine.
+        keeps_snowflake: Whether logins to Snowflake are kept for who asks next, as long as the process lives.
+    """
+
+    def __init__(
+        self, settings: Settings, open_spark: OpenSpark | None = None, *, keeps_snowflake: bool = False
+    ) -> None:
         self.settings = settings
         self._open_spark = open_spark
         self._opening = threading.Lock()
         self._named: dict[str, Clients] = {"": self}
-        self._snowflake: OneSession | None = None
+        self._keeps_snowflake = keeps_snowflake
+        self._snowflake = SharedSessions(settings) if keeps_snowflake else None
 
     def of(self, spec: AnyTable) -> Clients:
         """The clients of the connection that a spec names, opened once; these clients, if it names none.
@@ -41,7 +50,7 @@ class Clients:
         name = spec.connection
         with self._opening:
             if name not in self._named:
-                own = type(self)(self.settings.of(name))
+                own = type(self)(self.settings.of(name), keeps_snowflake=self._keeps_snowflake)
                 self._named[name] = own._named[name] = own
             return self._named[name]
 
@@ -134,9 +143,12 @@ class Clients:
     @contextmanager
     def one_snowflake(self) -> Iterator[None]:
         """While it lasts, what is done one after the other shares a login to Snowflake."""
-        self._snowflake = OneSession(self.settings)
+        if self._keeps_snowflake:
+            yield
+            return
+        self._snowflake = SharedSessions(self.settings)
         try:
             yield
         finally:
-            session, self._snowflake = self._snowflake, None
-            session.close()
+            sessions, self._snowflake = self._snowflake, None
+            sessions.close()

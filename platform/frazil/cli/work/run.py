@@ -80,7 +80,7 @@ def _shared(selection: Selection[AnyTable], say: Say, *, share: bool) -> Iterato
 
 def _runner(selection: Selection[AnyTable], say: Say, own: Own) -> Runner:
     settings = selection.connections.settings
-    work = WarmWork(lambda: Clients(settings), run_id=f"run-{time.time_ns()}")
+    work = WarmWork(lambda: Clients(settings, keeps_snowflake=True), run_id=f"run-{time.time_ns()}")
     bulletin = Bulletin(selection.reporters, selection.specs, work.check)
     follower = Follower(selection.specs, work, bulletin, settings, say)
     return Runner(selection.topics.specs, work, follower, say, own=own)
