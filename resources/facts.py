@@ -16,7 +16,7 @@ from frazil.upkeep.work import size_text
 _ALWAYS = (
     "dagster/row_count", "rows_landed", "rows_added", "rows_read", "total_rows",
     "total_bytes", "total_files", "lag", "freshness", "seconds", "records_in_topic", "end_offsets",
-    "seconds_until_shown",
+    "seconds_until_shown", "refreshes", "warehouse_seconds",
 )  # fmt: skip
 """A plot of these needs its zeros, too."""
 

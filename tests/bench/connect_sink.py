@@ -14,8 +14,9 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from socket import socket
 from types import TracebackType
@@ -91,19 +92,27 @@ class Sink:
 
     def land(self, topic: str, name: TableName) -> None:
         """Runs a connector until all records of a topic are in the table."""
+        with self.running(topic, name) as wait:
+            wait()
+
+    @contextmanager
+    def running(self, topic: str, name: TableName) -> Iterator[Callable[[], None]]:
+        """A connector, and what waits until all records that the topic has by then are in the table."""
         control = f"{name.table}_control"
-        admin, table = self._connections.admin, self._connections.catalog.load_table(name.identifier)
-        facts = topic_fact(admin, topic)
-        count = sum(facts.end.values()) - sum(facts.first.values())
+        admin = self._connections.admin
         admin.create_topics([NewTopic(control, 1)])[control].result(30)
         self._ask("connectors", {"name": name.table, "config": self._connector(topic, name, control)})
         try:
-            _until(
-                lambda: _total(table.refresh()) >= count or self._is_broken(name.table), "all is committed"
-            )
+            yield partial(self._wait, topic, name)
         finally:
             self._ask(f"connectors/{name.table}", method="DELETE")
             admin.delete_topics([control])[control].result(30)
+
+    def _wait(self, topic: str, name: TableName) -> None:
+        table = self._connections.catalog.load_table(name.identifier)
+        facts = topic_fact(self._connections.admin, topic)
+        count = sum(facts.end.values()) - sum(facts.first.values())
+        _until(lambda: _total(table.refresh()) >= count or self._is_broken(name.table), "all is committed")
 
     def _is_broken(self, connector: str) -> bool:
         status = self._ask(f"connectors/{connector}/status")

@@ -5,33 +5,32 @@ Iceberg's own sink (`connect_sink.py`, Avro only), and a loop in Python (conflue
 `Table.append` of PyIceberg, offsets committed after each append). All take turns on one stack, into tables of
 the same columns; the sink leaves the key, the headers and two columns of Kafka's null. Medians count: CPU
 seconds of Spark's servers, of Connect's worker and of this process. What each promises when it is killed is
-no part of it: docs/comparison.md. Prints a table, and with --page FILE writes the same with versions and
-settings, as `make peers` does: docs/peers.md.
+no part of it: docs/comparison.md. `peer_rounds.py` has what records cost that come in small rounds, and
+changes by key. Prints tables, and with --page FILE writes the same with versions and settings, as `make
+peers` does: docs/peers.md. With --only one of the two parts is measured, and the page's other part stays.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import json
 import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import bare
-import fastavro
+import peer_rounds
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 from connect_sink import COMMITS, Sink, versions
+from loop import Reader, row_of
 from meter import Cost, Meter, medians
 from pyiceberg.exceptions import NoSuchTableError
 from rich.console import Console
@@ -41,7 +40,6 @@ from stamina.instrumentation import set_on_retry_hooks
 from topics import PARTITIONS, spread, topic_of
 
 from frazil.clients import Clients
-from frazil.kafka.clients import client_config
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
@@ -59,6 +57,9 @@ SAMPLES = (
     (sample("json", NARROW, "JSON, 6 fields"), 1_000_000),
     (sample("json", WIDE, "JSON, 1 KB"), 200_000),
 )
+ROUNDS, RECORDS = 12, 1_000
+"""Rounds that count, and the records of each; by key half of the rounds."""
+
 SINK = "Kafka Connect, Iceberg's sink"
 """It lands Avro only: no converter on Maven Central reads JSON behind Confluent's prefix."""
 console = Console(stderr=True, width=None if sys.stderr.isatty() else 130)
@@ -157,62 +158,20 @@ class Peers:
     def _loop(self, spec: TableSpec, name: TableName) -> None:
         table = TableHandle(self._connections.catalog, name).load()
         schema = table.schema().as_arrow()
-        written = bare.schema_of(self._connections, spec)
-        read = _READ[written.kind](written.text)
-        records = _consumed(self._connections.settings, spec.topic)
-        for consumer, batch in records:
-            rows = [_row(message, read(message.value()[5:])) for message in batch]
-            table.append(pa.Table.from_pylist(rows, schema=schema))
-            consumer.commit(asynchronous=False)
-
-
-def _consumed(settings: Settings, topic: str) -> Iterator[tuple[Consumer, list[Any]]]:
-    """Batches of a topic's records until its end, with the consumer to commit them by."""
-    group = {"group.id": uuid.uuid4().hex, "auto.offset.reset": "earliest", "enable.auto.commit": False}
-    consumer = Consumer({**client_config(settings), **group, "enable.partition.eof": False})
-    consumer.subscribe([topic])
-    try:
-        left = _records_in(consumer, topic)
-        while left:
-            batch: list[Any] = []
-            while len(batch) < min(BATCH, left):
-                batch += consumer.consume(min(10_000, min(BATCH, left) - len(batch)), 1.0)
-            left -= len(batch)
-            yield consumer, batch
-    finally:
-        consumer.close()
+        with Reader(
+            self._connections.settings, spec.topic, bare.schema_of(self._connections, spec)
+        ) as reader:
+            left = _records_in(reader.consumer, spec.topic)
+            while left:
+                rows = [row_of(message, fields) for message, fields in reader.next(min(BATCH, left))]
+                table.append(pa.Table.from_pylist(rows, schema=schema))
+                left -= len(rows)
+            reader.consumer.commit(asynchronous=False)
 
 
 def _records_in(consumer: Consumer, topic: str) -> int:
     marks = (consumer.get_watermark_offsets(TopicPartition(topic, p), 10) for p in range(PARTITIONS))
     return sum(high - low for low, high in marks)
-
-
-def _of_avro(schema_text: str) -> Callable[[bytes], dict[str, Any]]:
-    """What reads a payload by its schema."""
-    schema = fastavro.parse_schema(json.loads(schema_text))
-    return lambda payload: fastavro.schemaless_reader(io.BytesIO(payload), schema)  # type: ignore[return-value]
-
-
-_READ: dict[str, Callable[[str], Callable[[bytes], dict[str, Any]]]] = {
-    "AVRO": _of_avro,
-    "JSON": lambda _: json.loads,
-}
-
-
-def _row(message: Any, fields: dict[str, Any]) -> dict[str, Any]:
-    kind, at = message.timestamp()
-    return {
-        "key": message.key(),
-        **fields,
-        "$$topic": message.topic(),
-        "$$partition": message.partition(),
-        "$$headers": dict(message.headers() or []),
-        "$$leader-epoch": message.leader_epoch(),
-        "$$offset": message.offset(),
-        "$$timestamp": datetime.fromtimestamp(at / 1000, UTC),
-        "$$timestamp-type": "CREATE_TIME" if kind == 1 else "LOG_APPEND_TIME",
-    }
 
 
 _SETTINGS = (
@@ -270,6 +229,36 @@ def page(results: Sequence[Result], repeats: int, note: str) -> str:
     )
 
 
+_WHILE = "## While records come"
+
+_ROUNDS = """
+{table}
+
+Medians of a round, from the moment when its records are in the topic until they are in the table, of {day}
+on {cores} cores; the first {first} rounds of each way do not count. Each way stays up, as it would: Frazil
+and the loop are one process, Spark's stream a query that runs on, Connect a connector. A round of Connect's
+sink waits for its next commit, each {commits} s; its CPU is that of the worker meanwhile.
+
+A loop is the least that a small commit can take: it appends what it has read. It does not look whether the
+topic was recreated, whether records are lost, or whether somebody else landed them, and where it dies
+between its append and its offsets, it lands records twice.
+
+By key Iceberg's sink has no way: it only appends. `MERGE INTO` is the batch job that many teams write, of the
+records since its last offsets: the last change of each key, `WHEN MATCHED THEN UPDATE SET *`. The loop takes
+`Table.upsert` of PyIceberg, on the key's column. {note}
+"""
+
+
+def rounds_text(rounds: Sequence[peer_rounds.Round], note: str) -> str:
+    """What rounds took, for the page."""
+    cells = [each.cells for each in rounds]
+    text = _ROUNDS.format(
+        table=_table(peer_rounds.HEADS, cells), day=datetime.now(UTC).date(), cores=os.cpu_count(),
+        first=peer_rounds.FIRST, commits=COMMITS, note=note,
+    )  # fmt: skip
+    return text.rstrip() + "\n"
+
+
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = (f"| {' | '.join(cells)} |" for cells in rows)
     return "\n".join((f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *lines))
@@ -281,20 +270,36 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the records, once")
     parser.add_argument("--page", type=Path, help="where to write the results as Markdown")
+    parser.add_argument("--only", choices=("records", "rounds"), help="one part; the page's other one stays")
     parser.add_argument("--note", default="", help="a sentence more for the page, such as what else ran")
     options = parser.parse_args()
     scale, repeats = (10, 1) if options.quick else (1, 3)
     connections = Clients(Settings.load())
     with tempfile.TemporaryDirectory() as folder, Sink(connections, Path(folder)) as sink:
         peers = Peers(connections, repeats, Path(folder), sink)
-        results = [line for each, count in SAMPLES for line in peers.compare(each, count // scale)]
-    table = Table(*HEADS)
-    for result in results:
-        table.add_row(*result.cells)
-    console.print(table)
+        samples = SAMPLES if options.only != "rounds" else ()
+        results = [line for each, count in samples for line in peers.compare(each, count // scale)]
+        rounds = []
+        if options.only != "records":
+            many = ROUNDS // scale
+            rounds += peer_rounds.commits(connections, sink, Path(folder), many, RECORDS)
+            rounds += peer_rounds.upserts(connections, many // 2, peer_rounds.ACCOUNTS)
+    _print(HEADS, [each.cells for each in results])
+    _print(peer_rounds.HEADS, [each.cells for each in rounds])
     if options.page:
-        options.page.write_text(page(results, repeats, options.note))
+        first, _, second = options.page.read_text().partition(f"\n{_WHILE}\n")
+        first = page(results, repeats, options.note) if results else first
+        second = rounds_text(rounds, options.note) if rounds else second
+        options.page.write_text(f"{first}\n{_WHILE}\n{second}" if second else first)
     return 0
+
+
+def _print(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        table = Table(*heads)
+        for cells in rows:
+            table.add_row(*cells)
+        console.print(table)
 
 
 if __name__ == "__main__":

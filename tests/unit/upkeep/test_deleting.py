@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import boto3
@@ -14,11 +16,13 @@ from frazil.errors import NotAllowedError
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.file_io import LateFileIO
+from frazil.tables.catalogs.object_store.deletion import delete_together
 from frazil.tables.catalogs.requests import REQUESTED, Requests
 from frazil.upkeep.storage import delete_files
 from kit.wires.lying import glue_in_process
 from kit.wires.wire import Asked, Fate, Wire, wired
 
+KEYS = {"s3.region": "us-east-1", "s3.access-key-id": "key", "s3.secret-access-key": "secret"}
 TABLE = "s3://lake/shop/orders"
 STRANGE = ("symbol=a%2Fb/x y+é#?:&<>'\"=1.parquet", "day=2026-01-01/ü日本.parquet", "plain.parquet")
 
@@ -61,16 +65,34 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]:
 @pytest.fixture
 def lake(s3: tuple[Any, str]) -> Iterator[Lake]:
     with wired({"s3": s3[1]}) as (wire, urls):
-        properties = {
-            "s3.endpoint": urls["s3"], "s3.region": "us-east-1",
-            "s3.access-key-id": "key", "s3.secret-access-key": "secret",
-        }  # fmt: skip
-        lake = Lake(LateFileIO(properties), s3[0], wire, [])
+        lake = Lake(LateFileIO({**KEYS, "s3.endpoint": urls["s3"]}), s3[0], wire, [])
         lake.refuse("forbidden")
         yield lake
     for key in lake.names():
         lake.s3.delete_object(Bucket="lake", Key=key)
     REQUESTED.take(TABLE)
+
+
+@pytest.fixture
+def partial() -> Iterator[dict[str, str]]:
+    """An S3 that deletes all files of a request but one: it answers 200."""
+    error = b"<Error><Key>shop/b</Key><Code>AccessDenied</Code><Message>no</Message></Error>"
+    answer = b"<DeleteResult><Deleted><Key>shop/a</Key></Deleted>%b</DeleteResult>" % error
+
+    class S3(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+    with HTTPServer(("127.0.0.1", 0), S3) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        yield {**KEYS, "s3.endpoint": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()
+        thread.join()
 
 
 def test_a_thousand_go_by_one_request_whatever_their_names_and_nothing_is_put(lake: Lake) -> None:
@@ -100,6 +122,14 @@ def test_a_store_that_deletes_one_by_one_only_is_asked_to(lake: Lake) -> None:
 
     assert lake.names() == {"shop/orders/data/"}, "the marker that PyArrow puts"
     assert REQUESTED.take(TABLE) == Requests(reads=2, puts=3)
+
+
+def test_where_one_of_a_thousand_is_refused_each_is_asked_for_by_itself(partial: dict[str, str]) -> None:
+    locations = ["s3://lake/shop/a", "s3://lake/shop/b", "file:///shop/c"]
+
+    left = delete_together(partial, locations)
+
+    assert sorted(left) == sorted(locations)
 
 
 def test_what_may_not_be_deleted_is_named_with_the_right_that_lacks(lake: Lake) -> None:
