@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, Entries
+from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, TOMBSTONE, Entries
 from frazil_verify.expected import NOT_COMPARED
 from frazil_verify.findings import Finding
 from frazil_verify.log.records import Span
+from frazil_verify.newest import last_of, matched, newest_changes, rows_left
 
 _PLACE = ["partition", "offset"]
+_CHANGES = (GOOD, DELETE, TOMBSTONE)
 
 Places = npt.NDArray[np.void]
 
@@ -45,6 +46,11 @@ class Scope:
         is_early = self.compacts or offset < self.first_kept(partition)
         return is_early and self.has_landed(partition, offset)
 
+    @property
+    def lacks_records(self) -> bool:
+        """Whether the topic may have lost records that were landed."""
+        return self.compacts or any(self.first_kept(p) > start for p, (start, _) in self.landed.items())
+
     def first_kept(self, partition: int) -> int:
         """The first offset that can still be read."""
         return self.kept.get(partition, (0, 0))[0]
@@ -55,10 +61,12 @@ class Comparison:
     """Compares buckets; findings of kind `altered` get their columns later.
 
     Args:
+        keeps_deleted: Whether deleted rows stay, with their last values.
         unlanded: Where records stand that are bad by their size, which have no row.
     """
 
     scope: Scope
+    keeps_deleted: bool = False
     unverifiable: int = 0
     expired: int = 0
     unlanded: list[tuple[int, int]] = field(default_factory=list)
@@ -69,7 +77,7 @@ class Comparison:
         records = _by_rows(records, rows)
         rows, doubled = _once(rows, ["partition", "offset"], records)
         yield from _named("doubled", doubled)
-        at = _matched(records, rows, ["partition", "offset"])
+        at = matched(records, rows, ["partition", "offset"])
         there = records[at >= 0]
         yield from _named("bad", there[there["kind"] == BAD])
         yield from self._altered(there, rows[at[at >= 0]])
@@ -80,12 +88,12 @@ class Comparison:
     def of_keyed(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         """Each key has the row of its newest change, unless that deletes it."""
         if (records["kind"] == LARGE).any():
-            self._note_unlanded(newest_changes(_of_kinds(records, GOOD, DELETE, LARGE)), rows)
-        changes = _of_kinds(_by_rows(records, rows), GOOD, DELETE)
-        newest = newest_changes(changes)
+            self._note_unlanded(newest_changes(_of_kinds(records, *_CHANGES, LARGE)), rows)
+        changes = _of_kinds(_by_rows(records, rows), *_CHANGES)
+        newest = rows_left(changes) if self.keeps_deleted else newest_changes(changes)
         rows, doubled = _once(rows, ["identity"], newest)
         yield from _named("doubled", doubled)
-        at = _matched(newest, rows, ["identity"])
+        at = matched(newest, rows, ["identity"])
         there, kept = newest[at >= 0], rows[at[at >= 0]]
         yield from self._undeleted(kept[there["kind"] == DELETE])
         lives = there["kind"] == GOOD
@@ -98,17 +106,21 @@ class Comparison:
 
     def _note_unlanded(self, records: Entries, rows: Entries) -> None:
         large = _of_kinds(records, LARGE)
-        without = large[_matched(large, rows, _PLACE) < 0]
+        without = large[matched(large, rows, _PLACE) < 0]
         self.unlanded += [(int(each["partition"]), int(each["offset"])) for each in without]
 
     def _undeleted(self, rows: Entries) -> Iterator[Finding]:
+        """Rows of deleted keys; where deleted rows stay, their values may be of records that are gone."""
+        if self.keeps_deleted and self.scope.lacks_records:
+            self.unverifiable += len(rows)
+            return
         for finding in _named("undeleted", rows):
             is_landed = self.scope.has_landed(finding.partition, finding.offset)
             yield finding if is_landed else replace(finding, kind="outside")
 
     def _not_newest(self, rows: Entries, changes: Entries) -> Iterator[Finding]:
         """Rows of older changes of their keys, and those of what is no change of their keys."""
-        known = _matched(rows, changes, ["identity", "partition", "offset"]) >= 0
+        known = matched(rows, changes, ["identity", "partition", "offset"]) >= 0
         gone = np.array(
             [self.scope.has_lost(int(row["partition"]), int(row["offset"])) for row in rows], bool
         )
@@ -118,6 +130,7 @@ class Comparison:
     def _altered(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         """Rows that are neither what their record makes now nor what it made before a column was there."""
         differ = (records["row"] != rows["row"]) & (records["older"] != rows["row"])
+        differ |= records["own"] != rows["own"]
         counts = (records["row"] != NOT_COMPARED) & (records["kind"] == GOOD)
         return _named("altered", rows[differ & counts])
 
@@ -139,24 +152,13 @@ class Comparison:
                 yield Finding("baseless", partition, offset)
 
 
-def newest_changes(changes: Entries) -> Entries:
-    """Of each key the change that counts: of a partition the last, of these the newest by timestamp.
-
-    Source: docs/upsert.md, "What wins".
-    """
-    changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
-    changes = changes[_last_of(changes, ["identity", "partition"])]
-    changes = changes[np.lexsort((changes["partition"], changes["time"], changes["identity"]))]
-    return changes[_last_of(changes, ["identity"])]
-
-
 def _by_rows(records: Entries, rows: Entries) -> Entries:
     """Records that are bad by their size are good where they have a row."""
     large = records["kind"] == LARGE
     if not large.any():
         return records
     records = records.copy()
-    records["kind"][large] = np.where(_matched(records[large], rows, _PLACE) < 0, BAD, GOOD)
+    records["kind"][large] = np.where(matched(records[large], rows, _PLACE) < 0, BAD, GOOD)
     return records
 
 
@@ -164,42 +166,18 @@ def _of_kinds(entries: Entries, *kinds: int) -> Entries:
     return entries[np.isin(entries["kind"], kinds)]
 
 
-def _last_of(entries: Entries, names: list[str]) -> npt.NDArray[np.bool_]:
-    last = np.ones(len(entries), bool)
-    if len(entries) > 1:
-        last[:-1] = np.any([entries[name][1:] != entries[name][:-1] for name in names], axis=0)
-    return last
-
-
 def _once(rows: Entries, names: list[str], wanted: Entries) -> tuple[Entries, Entries]:
     """One row of each, that which is wanted if there is one, and those that are too many."""
     rows = _sorted(rows, names)
-    if not _last_of(rows, names).all():
+    if not last_of(rows, names).all():
         fits = np.isin(rows["row"], wanted["row"])
         rows = rows[np.lexsort([fits, *(rows[name] for name in reversed(names))])]
-    last = _last_of(rows, names)
+    last = last_of(rows, names)
     return rows[last], rows[~last]
 
 
 def _sorted(entries: Entries, names: list[str]) -> Entries:
     return entries[np.lexsort([entries[name] for name in reversed(names)])]
-
-
-def _matched(wanted: Entries, present: Entries, names: list[str]) -> npt.NDArray[np.int64]:
-    """Where each of the wanted stands among what is held; -1 where it does not. Both have each once."""
-    both = np.concatenate([_places(present, names), _places(wanted, names)])
-    _, first, inverse = np.unique(both, return_index=True, return_inverse=True)
-    places = first[inverse.ravel()[len(present) :]]
-    return np.where(places < len(present), places, -1)
-
-
-def _places(entries: Entries, names: list[str]) -> npt.NDArray[Any]:
-    if len(names) == 1:
-        return entries[names[0]]
-    packed = np.empty(len(entries), [(name, entries.dtype[name]) for name in names])
-    for name in names:
-        packed[name] = entries[name]
-    return packed
 
 
 def _named(kind: str, entries: Entries) -> Iterator[Finding]:

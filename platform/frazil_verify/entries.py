@@ -1,6 +1,6 @@
 """Digests of records and rows, in buckets on disk: what one comparison needs of them, and no more.
 
-Memory is bounded by one bucket of each side, 80 bytes an entry.
+Memory is bounded by one bucket of each side, 96 bytes an entry.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ ENTRY = np.dtype(
         ("partition", "i4"),
         ("kind", "i1"),
         ("older", "S16"),
+        ("own", "S16"),
     ]
 )
-"""`older`: the row of a record that was landed before the table had all columns of today."""
+"""`older`: the row of a record that was landed before the table had all columns of today. `own`: the metadata
+columns, where these and the others may be of two records."""
 
-GOOD, BAD, DELETE, SKIPPED, LARGE = range(5)
-"""`LARGE`: bad by its size, unless it was landed while more was allowed."""
+GOOD, BAD, DELETE, SKIPPED, LARGE, TOMBSTONE = range(6)
+"""`LARGE`: bad by its size, unless it was landed while more was allowed. `TOMBSTONE`: a delete without a
+value, where that is another thing."""
 
 Entries = npt.NDArray[np.void]
 
@@ -51,7 +54,7 @@ class Buckets:
         self._waiting: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
 
     def add(self, bucket: int, entry: tuple[Any, ...]) -> None:
-        """Adds one entry: identity, row, offset, time, partition, kind, older."""
+        """Adds one entry: identity, row, offset, time, partition, kind, older, own."""
         waiting = self._waiting[bucket % self.count]
         waiting.append(entry)
         if len(waiting) >= _FLUSH:

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, SKIPPED, digest
+from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, SKIPPED, TOMBSTONE, digest
 from frazil_verify.findings import UnverifiableError
 from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Request
@@ -26,7 +26,7 @@ _TEXT = "__debezium_unavailable_value"
 _MARKS = frozenset({_TEXT, _TEXT.encode(), 9_223_372_036_825_200_000, -9_223_372_036_832_400_000})
 """What Debezium writes for a value that it lacks, and for PostgreSQL's infinity: docs/cdc.md."""
 
-_OF_LARGE = {GOOD: LARGE, DELETE: BAD}
+_OF_LARGE = {GOOD: LARGE, DELETE: BAD, TOMBSTONE: BAD}
 
 NOT_COMPARED = b""
 
@@ -138,12 +138,17 @@ class Expected:
             return Made(SKIPPED)
         key = dict(zip((c.name for c in self.of_key.columns), self._key(message, headers), strict=True))
         if payload is None:
-            kind = {"bad": BAD, "skip": SKIPPED, "keep": GOOD, "delete": DELETE}[self.request.null_value]
-            return self._row(message, key, {}, kind, (None, None))
+            return self._row(message, key, {}, self._without_value, (None, None))
         read = self._value_reader(bytes(payload), headers)
         kind, values, change = self._unwrapped(read) if self.inner else (GOOD, read, (None, None))
         value = dict(zip((c.name for c in self.of_value.columns), values or (), strict=bool(values)))
         return self._row(message, key, value, kind, change)
+
+    @property
+    def _without_value(self) -> int:
+        """What a record without a value is."""
+        delete = TOMBSTONE if self.request.keeps_deleted else DELETE
+        return {"bad": BAD, "skip": SKIPPED, "keep": GOOD, "delete": delete}[self.request.null_value]
 
     def _unwrapped(self, change: Row) -> tuple[int, Row | None, Change]:
         """A change of a database: what it does, the row, and how it is called and where it comes from."""
@@ -159,12 +164,26 @@ class Expected:
              change: Change) -> Made:  # fmt: skip
         both = {**key, **value}
         identity = tuple((key if name in key else both).get(name) for name in self.request.key_columns)
-        if kind in (GOOD, DELETE) and None in identity:
+        if kind in (GOOD, DELETE, TOMBSTONE) and None in identity:
             return Made(BAD)
-        if kind != GOOD:
+        if kind != GOOD and not (self.request.keeps_deleted and kind in (DELETE, TOMBSTONE)):
             return Made(kind, identity)
         both |= {name: _METADATA[word](message, change) for name, word in self._own_compared.items()}
         return Made(kind, identity, tuple(both.get(c.name) for c in self.compared))
+
+    def digests(self, row: Row | None) -> tuple[bytes, bytes]:
+        """What is compared of a row; nothing where its values are not.
+
+        Where deleted rows stay, their metadata columns are apart: these are of another record. A tombstone
+        has no place in the source's log: then the row keeps its own, which is not compared.
+        """
+        if row is None or not self.request.keeps_deleted:
+            return NOT_COMPARED if row is None else digest(row), b""
+        both = dict(zip((c.name for c in self.compared), row, strict=True))
+        own = {word: both.pop(name) for name, word in self._own_compared.items()}
+        if own.get("deleted") and own.get("source-time") is None:
+            own.pop("source-lsn", None)
+        return digest(tuple(both.values())), digest(tuple(own.values()))
 
     @cached_property
     def _own_compared(self) -> dict[str, str]:
@@ -201,11 +220,6 @@ def largest_part(message: Message) -> int:
     return max(len(message.key() or b""), len(message.value() or b""), headers)
 
 
-def row_digest(made: Made) -> bytes:
-    """What is compared of a row; nothing where its values are not."""
-    return NOT_COMPARED if made.row is None else digest(made.row)
-
-
 def _time(message: Message) -> int | None:
     kind, time = message.timestamp()
     return time * 1000 if kind and abs(time) < 2**63 // 1000 else None
@@ -223,7 +237,18 @@ def _headers(message: Message) -> tuple[tuple[Any, Any], ...] | None:
 
 
 def _source_time(source: Row | None) -> int | None:
-    return (source and source[0] is not None and source[0] * 1000) or None
+    return None if source is None or source[0] is None else source[0] * 1000
+
+
+def _deleted_at(message: Message, change: Change) -> int | None:
+    """Of a delete when the source made it; of a tombstone its own time."""
+    at = _source_time(change[1])
+    return None if not _is_delete(change) else _time(message) if at is None else at
+
+
+def _is_delete(change: Change) -> bool:
+    """A tombstone has no word for what it does."""
+    return change[0] in ("d", None)
 
 
 _METADATA: Mapping[str, Callable[[Message, Change], Any]] = {
@@ -236,7 +261,9 @@ _METADATA: Mapping[str, Callable[[Message, Change], Any]] = {
     "headers": lambda message, _: _headers(message),
     "raw-key": lambda message, _: message.key(),
     "raw-value": lambda message, _: message.value(),
-    "op": lambda _, change: change[0],
+    "op": lambda _, change: change[0] or "d",
+    "deleted": lambda _, change: _is_delete(change),
+    "deleted-at": _deleted_at,
     "source-time": lambda _, change: _source_time(change[1]),
     "source-lsn": lambda _, change: change[1] and change[1][1],
 }

@@ -80,7 +80,9 @@ class Request(_Part):
         key_columns: What tells rows apart, with `upsert` and `cdc`.
         metadata_columns: Names in the table by word, such as `offset`.
         null_value: What a record without a value is.
-        max_record_bytes: A record whose key, value or headers have more is a bad record.
+        keeps_deleted: Whether deleted rows stay, marked.
+        keeps_deleted: bool = False
+    max_record_bytes: A record whose key, value or headers have more is a bad record.
         rows_per_bucket: About how many rows are compared at once; memory follows it.
     """
 
@@ -96,5 +98,6 @@ class Request(_Part):
     key_columns: tuple[str, ...] = ()
     metadata_columns: dict[str, str]
     null_value: Literal["bad", "skip", "keep", "delete"] = "bad"
+    keeps_deleted: bool = False
     max_record_bytes: int = 32 * 2**20
     rows_per_bucket: int = Field(1_000_000, ge=1000)

@@ -11,8 +11,18 @@ from confluent_kafka import Message
 
 from frazil_verify.comparison import Comparison, Scope
 from frazil_verify.differences import differing
-from frazil_verify.entries import BAD, GOOD, Buckets, bucket_of_key, bucket_of_place, buckets_for, digest
-from frazil_verify.expected import Expected, Made, row_digest
+from frazil_verify.entries import (
+    BAD,
+    DELETE,
+    GOOD,
+    TOMBSTONE,
+    Buckets,
+    bucket_of_key,
+    bucket_of_place,
+    buckets_for,
+    digest,
+)
+from frazil_verify.expected import Expected, Made
 from frazil_verify.findings import Finding, Report, UnverifiableError
 from frazil_verify.ledger import Claim, Eras, disagreements, newest_claim
 from frazil_verify.letters import Letters, places_of
@@ -33,7 +43,7 @@ class Verification:
     """One table beside its topic.
 
     Args:
-        folder: Where entries are kept until the end; 80 bytes for each record and each row.
+        folder: Where entries are kept until the end; 96 bytes for each record and each row.
         log: The topic's records.
         schemas: Those that the records name.
     """
@@ -58,7 +68,7 @@ class Verification:
         for finding in disagreements(self._table, each_is_a_row=not self._is_keyed):
             report.add(finding)
         records, rows = self._records(report), self._rows(report)
-        comparison = Comparison(self._scope)
+        comparison = Comparison(self._scope, self.request.keeps_deleted)
         for finding in self._named(self._compared(comparison, records, rows, report)):
             report.add(finding)
         report.unverifiable_rows, report.expired_rows = comparison.unverifiable, comparison.expired
@@ -142,8 +152,8 @@ class Verification:
                     report.add(finding)
             key = digest(made.key) if self._is_keyed and made.key else _NOWHERE
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)
-            entry = (key, row_digest(made), offset, time, partition, made.kind, row_digest(older))
-            buckets.add(place, entry)
+            (row, own), (before, _) = (self._expected.digests(each.row) for each in (made, older))
+            buckets.add(place, (key, row, offset, time, partition, made.kind, before, own))
         return buckets
 
     def _readings(self, message: Message) -> tuple[Made, Made]:
@@ -161,8 +171,8 @@ class Verification:
             self._letters.see_row((partition, offset))
             identity = digest(tuple(row[at] for at in key)) if self._is_keyed else _NOWHERE
             bucket = bucket_of_key(identity) if self._is_keyed else bucket_of_place(partition, offset)
-            landed = digest(row)
-            buckets.add(bucket, (identity, landed, offset, 0, partition, GOOD, landed))
+            landed, own = self._expected.digests(row)
+            buckets.add(bucket, (identity, landed, offset, 0, partition, GOOD, landed, own))
         return buckets
 
     def _named(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -197,10 +207,15 @@ class Verification:
         chosen = {(f.partition, f.offset): f for f in altered[:_EXPLAINED]}
         rows = {place: row for place, row in self._placed_rows() if place in chosen} if chosen else {}
         for (partition, offset), finding in chosen.items():
-            row, compared = rows.get((partition, offset)), self._expected.compared
-            ways = [tuple(differing(compared, made.row, row)) for made in self._again(partition, offset)]
+            row = rows.get((partition, offset))
+            ways = [tuple(self._differing(made, row)) for made in self._again(partition, offset)]
             yield replace(finding, columns=min(ways, key=len, default=()))
         yield from altered[_EXPLAINED:]
+
+    def _differing(self, made: Made, row: Row | None) -> Iterator[str]:
+        """The columns that differ; of a deleted row that stays those of its delete."""
+        names = differing(self._expected.compared, made.row, row)
+        return (name for name in names if made.kind not in (DELETE, TOMBSTONE) or name in self._expected.own)
 
     def _again(self, partition: int, offset: int) -> Sequence[Made]:
         """What the record of an offset makes, and made; nothing where there is none."""

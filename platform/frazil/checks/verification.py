@@ -122,6 +122,7 @@ def request(subject: Subject[TableSpec]) -> Document:
         "key_columns": key_columns(table),
         "metadata_columns": names_by_word(spec),
         "null_value": spec.on_null_value,
+        "keeps_deleted": spec.keeps_deleted,
         "max_record_bytes": settings.spark.max_record_bytes,
     }
 
@@ -141,8 +142,8 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "Tableflow writes it"
     if spec.keeps_versions:
         yield "it holds all versions of its rows"
-    if spec.keeps_deleted or spec.order_by != "offset":
-        yield "deleted rows stay, or the database's log says the order"
+    if spec.order_by != "offset":
+        yield "the database's log says the order"
     if spec.validation == "strict":
         yield "validate: strict makes records bad by rules that the verifier does not know"
     if spec.masks or spec.where:

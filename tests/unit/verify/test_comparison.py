@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frazil_verify.comparison import Comparison, Scope, newest_changes
+from frazil_verify.comparison import Comparison, Scope
 from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, LARGE, SKIPPED, Buckets, Entries, digest
 
 SCOPE = Scope(landed={0: (0, 100), 1: (10, 90)}, kept={0: (0, 120), 1: (20, 120)})
@@ -20,7 +20,7 @@ SCOPE = Scope(landed={0: (0, 100), 1: (10, 90)}, kept={0: (0, 120), 1: (20, 120)
 
 def entries(*made: tuple[Any, ...]) -> Entries:
     """Of identity, row, offset, time, partition and kind; older rows are the same."""
-    return np.array([(*each, each[1]) for each in made], ENTRY)
+    return np.array([(*each, each[1], b"") for each in made], ENTRY)
 
 
 @dataclass
@@ -200,17 +200,10 @@ def test_a_record_that_is_too_large_is_a_row_or_bad(keyed: bool) -> None:
     assert outcome(newer)[0] == ["missing"]
 
 
-def test_between_partitions_the_later_timestamp_wins_and_within_one_the_offset() -> None:
-    key = digest(("k",))
-    changes = entries((key, b"a", 5, 90, 0, GOOD), (key, b"b", 6, 10, 0, GOOD), (key, b"c", 1, 20, 1, GOOD))
-
-    assert newest_changes(changes)["row"].tolist() == [b"c"]
-
-
 def test_entries_come_back_from_the_bucket_that_they_were_put_into(tmp_path: Path) -> None:
     buckets = Buckets(tmp_path / "entries", 3)
     for number in range(20_000):
-        buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD, b""))
+        buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD, b"", b""))
 
     buckets_read: list[Entries] = [buckets.entries(bucket) for bucket in range(3)]
 
