@@ -52,7 +52,7 @@ def landed(wire_and_clients: tuple[Wire, Connections], fresh_name: str) -> Topic
     return topic
 
 
-@pytest.mark.each_time("cut")
+@pytest.mark.nightly
 @pytest.mark.parametrize("fate", FATES)
 def test_what_befalls_the_first_request_of_each_kind_costs_no_record(
     landed: Topic, wire: Wire, fate: Fate

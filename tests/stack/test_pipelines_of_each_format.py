@@ -154,6 +154,7 @@ def test_every_record_is_a_row_with_the_values_that_another_decoder_reads(
     assert own == [decode(message) for message in table.messages]
 
 
+@pytest.mark.nightly
 def test_every_layer_shows_what_was_landed(connections: Connections, landed: dict[str, Landed]) -> None:
     specs = [table.spec for table in landed.values()]
     for spec in specs:

@@ -11,7 +11,7 @@ import getpass
 import os
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,14 +53,21 @@ def all_parts_alike() -> Iterator[None]:
         yield
 
 
-def bring_up(home: Home, *, locked: bool | None = None) -> None:
-    """Starts what does not run; of several processes that try, the first one chooses ports and starts all."""
+def bring_up(home: Home, *, locked: bool | None = None, without: Collection[str] = ()) -> None:
+    """Starts what does not run; of several processes that try, the first one chooses ports and starts all.
+
+    Args:
+        locked: Whether its parts ask who is there; None leaves that as it is.
+        without: Parts that nobody needs.
+    """
     home.make()
     with (home.root / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         offset = None if home.ports.exists() else free_offset()
         with all_parts_alike():
-            prepared_stack(home, {}, offset, locked).up(lambda *_: None)
+            stack = prepared_stack(home, {}, offset, locked)
+            needed = [part.name for part in stack.status() if part.name not in without] if without else ()
+            stack.up(lambda *_: None, needed)
 
 
 def bring_down(home: Home) -> None:

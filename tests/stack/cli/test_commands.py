@@ -201,6 +201,7 @@ def test_a_suspended_table_resumes_past_the_record_that_is_named(
     assert [(r["records"], r["skipped"]) for r in resumed.document] == [(1, 1)]
 
 
+@pytest.mark.nightly
 def test_a_paused_table_is_left_alone_until_it_is_resumed(frazil: Command, topic: Topic, name: str) -> None:
     frazil("land", name)
     paused = frazil("pause", name, "--because", "the bucket moves", "--json")
@@ -219,6 +220,7 @@ def test_a_paused_table_is_left_alone_until_it_is_resumed(frazil: Command, topic
     assert run_check("row_count", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_a_backfill_tells_how_far_it_is(frazil: Command, topic: Topic, name: str) -> None:
     filled = frazil("backfill", name, "--max-records", "4", "--json")
 
@@ -254,6 +256,7 @@ def test_a_backfill_tells_dagster_which_check_stops_the_table_behind_what_it_lan
     assert rows_told(dagster_home, path) == 4
 
 
+@pytest.mark.nightly
 def test_offsets_are_replayed_and_nothing_is_there_twice(frazil: Command, topic: Topic, name: str) -> None:
     frazil("land", name)
 

@@ -85,6 +85,7 @@ def test_what_is_counted_is_what_lies_in_the_bucket(
     )
 
 
+@pytest.mark.nightly
 def test_it_says_what_is_not_measured_and_what_has_no_price(
     frazil: Command, landed: Topic, name: str, tmp_path: Path
 ) -> None:

@@ -146,6 +146,7 @@ def test_of_all_tables_one_that_nobody_has_fed_yet_is_told_and_no_failure(
     assert f"{name}_later waits: {why}" in result.err
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="what commands tell of offsets is exact")
 def test_offsets_that_are_gone_are_given_up_as_the_error_says(
     frazil: Command, topic: Topic, name: str
@@ -168,6 +169,7 @@ def test_offsets_that_are_gone_are_given_up_as_the_error_says(
     assert (landed.code, report["records"], report["lost"]) == (0, 3, 2)
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="what commands tell of offsets is exact")
 def test_a_topic_that_was_made_again_is_landed_as_the_error_says(
     frazil: Command, topic: Topic, name: str

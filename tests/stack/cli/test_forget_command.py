@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from frazil.landing.land import land
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.report import ForgetReport
@@ -13,6 +15,7 @@ from kit.records.topics import Topic
 from kit.runs.shell import Command
 
 
+@pytest.mark.nightly
 def test_forget_takes_rows_out_and_proves_by_its_report_that_they_are_gone(
     frazil: Command, topic: Topic, name: str, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_table_starts_over_with_all_that_is_made_of_it(frazil: Command, topic:
     assert frazil("check", name, f"{name}_buys", "--deep").code == 0
 
 
+@pytest.mark.nightly
 def test_frazil_deletes_no_file_that_is_to_stay_and_what_is_gone_is_no_error(
     frazil: Command, topic: Topic, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ def through(connections: Connections, kafka: LockedKafka, way: str, access: dict
     return Clients(connections.settings.with_changes(kafka=options))
 
 
+@pytest.mark.each_time("MUTUAL", "OAUTH")  # a stack that is locked has TLS and a login each day
 @pytest.mark.parametrize("way", WAYS)
 def test_records_land_through_each_way_in(
     connections: Connections, kafka: LockedKafka, tokens: Tokens, fresh_name: str, way: str

@@ -67,6 +67,7 @@ def test_a_code_server_of_its_own_loads_the_workspace_from_any_folder(tmp_path: 
     assert validated.returncode == 0, validated.stderr
 
 
+@pytest.mark.nightly
 def test_dagsters_own_command_finds_components_and_definitions() -> None:
     program = str(Path(sys.executable).with_name("dg"))
 

@@ -21,6 +21,7 @@ def by_tag(topic: Topic) -> int:
     return int(topic.connections.spark.sql(sql).first()[0])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("lake", ["glue"], indirect=True)
 def test_a_table_of_glue_is_read_as_of_the_cut_until_it_is_dropped(make_topic: MakeTopic) -> None:
     topic = make_topic(upkeep={"min_snapshots": 1, "keep_snapshots_for": "0s"})

@@ -51,15 +51,16 @@ COUNT = 200
 
 
 @pytest.fixture(scope="module")
-def locked(stack_home: Home) -> Iterator[Own]:
-    """A locked stack, in force as any other; it needs none beside it."""
+def locked(stack_home: Home, request: pytest.FixtureRequest) -> Iterator[Own]:
+    """A locked stack, in force as any other; it needs none beside it, and by day no Spark of upkeep's."""
     home = Home(stack_home.root.with_name(f"{stack_home.root.name}-locked-secret"))  # Spark hides that word
     stays = is_to_stay(home)
     plant_parts(home)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FRAZIL_ALARMS__SLACK", planted("alarms.slack"))  # of whoever starts the stack
         patch.setenv("JAVA_TOOL_OPTIONS", f"{os.environ['JAVA_TOOL_OPTIONS']} {log_events(home)}")
-        bring_up(home, locked=True)
+        by_day = "not nightly" in request.config.option.markexpr
+        bring_up(home, locked=True, without=["spark-upkeep"] if by_day else [])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FRAZIL_HOME", str(home.root))
         yield Own(home)
@@ -67,7 +68,7 @@ def locked(stack_home: Home) -> Iterator[Own]:
         bring_down(home)
 
 
-def test_records_are_landed_derived_compacted_shown_and_checked_by_the_profile_alone(locked: Own) -> None:
+def test_records_are_landed_derived_shown_and_checked_by_the_profile_alone(locked: Own) -> None:
     selection = select([TRADES, FLAGGED], every=False)
     connections = selection.connections
     trades, flagged = selection.specs
@@ -77,7 +78,6 @@ def test_records_are_landed_derived_compacted_shown_and_checked_by_the_profile_a
     produced = generate(GENERATORS[TRADES], connections.settings, count=COUNT)
     landed = land(trades, connections)
     derived = derive(flagged, connections)
-    compacted = compact(trades, connections, time.time(), Order(everything=True))
     for spec in selection.specs:
         for target in targets_of(spec, connections.settings):
             target.sync(connections)
@@ -86,9 +86,22 @@ def test_records_are_landed_derived_compacted_shown_and_checked_by_the_profile_a
     assert produced.records == COUNT
     assert landed.records == COUNT
     assert derived.snapshot_id
-    assert compacted.done, compacted.text
     assert {r.asset[0] for r in results} == {"iceberg", "glue", "snowflake"}
     assert [(r.check, r.text) for r in results if r.failed] == []
+
+
+@pytest.mark.nightly
+def test_files_are_compacted_by_the_profile_alone(locked: Own) -> None:
+    selection = select([TRADES], every=False)
+    (trades,) = selection.specs
+    assert isinstance(trades, TableSpec)
+    for _ in range(2):
+        generate(GENERATORS[TRADES], selection.connections.settings, count=COUNT)
+        land(trades, selection.connections)
+
+    compacted = compact(trades, selection.connections, time.time(), Order(everything=True))
+
+    assert compacted.done, compacted.text
 
 
 def ask_kafka(connections: Connections) -> object:

@@ -87,6 +87,7 @@ def test_tables_at_rest_take_few_statements_and_a_look_at_many_one_session(
     assert sessions == 1
 
 
+@pytest.mark.nightly
 def test_many_tables_are_looked_at_by_statements_for_all_of_them_and_those_at_rest_get_none(
     wire_and_clients: tuple[Wire, Connections], connections: Connections, fresh_name: str
 ) -> None:

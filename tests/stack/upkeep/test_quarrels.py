@@ -115,6 +115,7 @@ class Crowd:
             self._over.wait(0.2)  # eager, but not without a breath
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="positions are exact")
 def test_everything_at_once_ends_right_and_conflicts_are_counted(crowded: Topic) -> None:
     crowd = Crowd(crowded)
