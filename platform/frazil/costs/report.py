@@ -104,10 +104,10 @@ class CostReader:
     def _publications(self, name: str, spec: AnyTable, connections: Connections) -> Iterator[Line]:
         published = self.published or {}
         for target in targets_of(spec, connections.settings):
-            if count := published.get(target.path, 0):
-                calls: Units = {"glue_calls": count} if target.word == "glue" else {}
-                work: Units = {"publications": count, **calls, **_computing(self.spent.get(target.path))}
-                yield Line(name, target.word, "publication", work)
+            count, computing = published.get(target.path, 0), _computing(self.spent.get(target.path))
+            calls: Units = {"glue_calls": count} if target.word == "glue" else {}
+            if count or computing:  # one that found nothing new to show computes as well
+                yield Line(name, target.word, "publication", {"publications": count, **calls, **computing})
 
 
 def _computing(spent: Spent | None) -> Units:

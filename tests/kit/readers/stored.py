@@ -45,7 +45,7 @@ def files_under(table: Table) -> dict[str, int]:
     """All files under the table's location, and their sizes."""
     scheme, netloc, path = PyArrowFileIO.parse_location(table.location())
     system = opened_files(table.io, table.location()).fs_by_scheme(scheme, netloc)
-    infos = system.get_file_info(FileSelector(path, recursive=True))
+    infos = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
     return {f"{scheme}://{info.path}": info.size for info in infos if info.type == FileType.File}
 
 

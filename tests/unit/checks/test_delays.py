@@ -13,7 +13,7 @@ from frazil.checks.layers.history import Delay, Delays, landing_delays
 from frazil.checks.layers.report import Layer, Layers
 from frazil.costs.prices import amount_of, load_prices
 from frazil.costs.report import CostReader, Costs
-from frazil.costs.units import Period
+from frazil.costs.units import Period, Unit
 from frazil.landing.position.ledger import Ledger
 from frazil.publishing.glue import Glue
 from frazil.publishing.target import Shown, Spent
@@ -163,11 +163,13 @@ def test_what_publications_took_is_added_up_and_priced_by_the_layer(
         instance.report_runless_asset_event(dg.AssetMaterialization(target.path, metadata=metadata))
     spent = {target.path: spent_on(instance, target.path, 0.0)}
 
-    reader = CostReader(mirror.connections, Period(0.0, 100.0), {target.path: 3}, spent)
-    ((_, costs),) = reader.of([mirror.spec])
+    def units(published: int) -> Mapping[Unit, float]:
+        reader = CostReader(mirror.connections, Period(0.0, 100.0), {target.path: published}, spent)
+        ((_, costs),) = reader.of([mirror.spec])
+        assert isinstance(costs, Costs)
+        return next(line.units for line in costs.lines if line.work == "publication")
 
-    assert isinstance(costs, Costs)
-    (line,) = [each for each in costs.lines if each.work == "publication"]
     assert spent[target.path] == Spent(9, 2, 2.0)
-    assert line.units == {"publications": 3, "glue_calls": 3, "refreshes": 2, "warehouse_seconds": 2.0}
+    assert units(3) == {"publications": 3, "glue_calls": 3, "refreshes": 2, "warehouse_seconds": 2.0}
+    assert units(0)["warehouse_seconds"] == 2.0, "nothing new was shown"
     assert amount_of({"warehouse_seconds": 1800}, load_prices(None)).money == pytest.approx(1.0)
