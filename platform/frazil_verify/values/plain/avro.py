@@ -34,7 +34,9 @@ def plain(node: Any, kind: str, want: Any) -> Convert:
     if want is None or kind == "null":
         return _nothing if judged is None else lambda value: _nothing(judged(value))
     convert = _converted(node, kind, logical, want)
-    return convert if judged is None else lambda value: convert(judged(value))
+    if judged is None or convert is _itself:
+        return judged or convert
+    return lambda value: convert(judged(value))
 
 
 def _judged(kind: str, logical: str) -> Convert | None:
@@ -43,7 +45,7 @@ def _judged(kind: str, logical: str) -> Convert | None:
         return _boolean
     if kind == _OF_TIMES.get(logical):
         return lambda value: _within(value, 0, _DAY[logical])
-    return (lambda value: _within(value, -(2**31), 2**31 - 1)) if kind == "int" else None
+    return _int if kind == "int" else None
 
 
 def _converted(node: Any, kind: str, logical: str, want: Any) -> Convert:
@@ -78,9 +80,17 @@ def _decimal(scale: int, want: str) -> Convert:
 
 
 def _boolean(value: bytes) -> bool:
-    if value not in (b"\0", b"\1"):
-        raise BadRecordError("a byte that is no boolean")
-    return value == b"\1"
+    if value == b"\1":
+        return True
+    if value == b"\0":
+        return False
+    raise BadRecordError("a byte that is no boolean")
+
+
+def _int(value: int) -> int:
+    if -2_147_483_648 <= value <= 2_147_483_647:
+        return value
+    raise BadRecordError("a number of more than 32 bits")
 
 
 def _within(value: int, least: int, most: int) -> int:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from frazil_verify.values.bad import BadRecordError
-
-
-def size_of(want: str) -> tuple[int, int]:
-    """The digits of a type `decimal(p, s)`, and those behind the point."""
-    digits, scale = want.removeprefix("decimal(").removesuffix(")").split(",")
-    return int(digits), int(scale)
 
 
 def fitted(unscaled: int, scale: int, want: str) -> int:
@@ -17,9 +13,15 @@ def fitted(unscaled: int, scale: int, want: str) -> int:
     Raises:
         BadRecordError: It has more digits than the column, before the point or behind it.
     """
-    digits, wanted = size_of(want)
-    more, fewer = int(10 ** max(wanted - scale, 0)), int(10 ** max(scale - wanted, 0))
+    more, fewer, limit = _factors(scale, want)
     number, rest = divmod(unscaled * more, fewer)
-    if rest or abs(number) >= 10**digits:
+    if rest or abs(number) >= limit:
         raise BadRecordError("a decimal of more digits than its column")
     return number
+
+
+@lru_cache(1024)
+def _factors(scale: int, want: str) -> tuple[int, int, int]:
+    """By what digits are multiplied and divided, and where a column of this size ends."""
+    digits, wanted = (int(part) for part in want.removeprefix("decimal(").removesuffix(")").split(","))
+    return int(10 ** max(wanted - scale, 0)), int(10 ** max(scale - wanted, 0)), int(10**digits)
