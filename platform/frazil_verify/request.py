@@ -53,6 +53,7 @@ class Half(_Part):
     Args:
         format: `registry` where the record's schema id says what it is; `json` where fields are listed.
         framing: `none` where all records are of the subject's newest schema, without a prefix.
+        of_database: Whether it is of a change of a database: then Debezium's names of types count.
         eight_byte_ids: What an id of eight bytes before a payload is, by Apicurio.
         subject: Whose newest version says what the columns are.
         others: Subjects of records that belong to other tables, and are left out here.
@@ -62,6 +63,7 @@ class Half(_Part):
 
     format: Literal["registry", "json", "string", "bytes", "none"]
     framing: Literal["confluent", "none"] = "confluent"
+    of_database: bool = False
     eight_byte_ids: Literal["none", "content", "global"] = "none"
     subject: str = ""
     others: tuple[str, ...] = ()

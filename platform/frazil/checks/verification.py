@@ -189,6 +189,7 @@ def _half(subject: Subject[TableSpec], word: Literal["key", "value"]) -> Documen
     return {
         "format": "registry", "framing": spec.framing, "subject": name, "record_type": record_type,
         "eight_byte_ids": subject.connections.settings.registry.eight_byte_ids, "others": others,
+        "of_database": spec.mode == "cdc",
     }  # fmt: skip
 
 

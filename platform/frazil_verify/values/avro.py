@@ -24,6 +24,7 @@ from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import columns_of
 from frazil_verify.values.avro_schema import as_record, branch_name, fields_of, kind_of, parsed
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.debezium import with_logical_types
 from frazil_verify.values.plain.avro import Convert, plain
 
 Former = Mapping[int, Sequence[str]]
@@ -40,13 +41,15 @@ class AvroReader:
         defaults: Whether a field that the writer lacks has its default, or null.
         former: Names that wanted fields had before, by their ids: they count as aliases do.
         root: What the field is called that a value without fields is.
+        debezium: Whether Debezium's names of types count.
     """
 
     def __init__(
         self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], *, defaults: bool = True,
-        former: Former = MappingProxyType({}), root: str = "value",
+        former: Former = MappingProxyType({}), root: str = "value", debezium: bool = False,
     ) -> None:  # fmt: skip
-        own, other = (as_record(parsed(schema), root) for schema in (writer, newest))
+        named = with_logical_types if debezium else lambda tree: tree
+        own, other = (as_record(named(parsed(schema)), root) for schema in (writer, newest))
         bare, self._convert = _Compiler(defaults, former).compile(own, other, wanted)
         self._bare: AvroSchema = fastavro.parse_schema(bare)
 

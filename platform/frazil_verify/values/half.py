@@ -14,6 +14,7 @@ from frazil_verify.values import avro, protobuf
 from frazil_verify.values import json as json_values
 from frazil_verify.values.avro_schema import as_record, fields_of, has_defaults, parsed, without_null
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.debezium import without_names
 from frazil_verify.values.listed import ListedReader
 from frazil_verify.values.naming import Headers, Naming
 from frazil_verify.values.plain.avro import MisfitError
@@ -132,10 +133,12 @@ class HalfReader:
     def _made(self, schema: Schema) -> Read:
         if schema.kind == "AVRO":
             return avro.AvroReader(
-                schema, self.newest, self.wanted, defaults=self.defaults, former=self.former, root=self.word
-            )
+                schema, self.newest, self.wanted, defaults=self.defaults, former=self.former, root=self.word,
+                debezium=self.half.of_database,
+            )  # fmt: skip
         if schema.kind == "JSON":
-            return json_values.JsonReader(schema, self.wanted, self.word)
+            named = schema if self.half.of_database else without_names(schema)
+            return json_values.JsonReader(named, self.wanted, self.word)
         reader = protobuf.ProtobufReader(schema, self.newest, self.wanted, self.half.record_type)
         return reader.bare if self.half.framing == "none" else reader
 

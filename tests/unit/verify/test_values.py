@@ -341,7 +341,7 @@ def test_moments_in_json_are_by_their_titles(node: Any, sent: int, expected: int
 
 
 def test_a_moment_in_json_that_is_written_otherwise_is_not_compared() -> None:
-    zoned = {"type": "string", "title": "io.debezium.time.ZonedTimestamp"}
+    zoned = {"type": "string", "title": "org.example.ZonedTimestamp"}
 
     with pytest.raises(NotComparedError):
         JsonReader(Schema(1, "JSON", json.dumps({"properties": {"f": zoned}}), {}), struct(f="timestamptz"))

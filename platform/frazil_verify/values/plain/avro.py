@@ -12,10 +12,13 @@ from typing import Any
 from frazil_verify.table.canonical import number
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.plain.decimals import fitted
+from frazil_verify.values.plain.iso import zoned_moment
 
 Convert = Callable[[Any], Any]
 _DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
 _MOMENT_BITS = 63
+ZONED = "debezium-zoned"
+"""As if Avro had a logical type for a moment with its zone that is written as text."""
 
 
 class MisfitError(NotComparedError):
@@ -58,6 +61,8 @@ def _converted(node: Any, kind: str, logical: str, want: Any) -> Convert:
         return (
             number if kind in ("float", "double") else (lambda v: _long(v * scale)) if scale > 1 else _itself
         )
+    if (kind, logical, want) == ("string", ZONED, "timestamptz"):
+        return zoned_moment
     if (kind, want) in _LOSSY:
         return lambda value: _exactly(value, want)
     if want == "string" and kind in ("int", "long") and not logical:

@@ -11,6 +11,7 @@ from typing import Any
 
 from frazil_verify.values.bad import BadRecordError, NotComparedError, bad
 from frazil_verify.values.plain.decimals import fitted
+from frazil_verify.values.plain.iso import zoned_moment
 
 Convert = Callable[[Any], Any]
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -58,6 +59,8 @@ def _moment(node: Mapping[str, Any]) -> Convert:
         return lambda value: _scaled(value, 1000)
     if node.get("title") == "io.debezium.time.MicroTimestamp":
         return lambda value: _integer(value, 63)
+    if node.get("title") == "io.debezium.time.ZonedTimestamp":
+        return lambda value: zoned_moment(_text(value))
     raise NotComparedError("a moment that is written in a way of its own")
 
 
