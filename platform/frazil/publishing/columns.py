@@ -31,7 +31,7 @@ def columns_in(entry: Mapping[str, Any]) -> tuple[Column, ...]:
 
 def differences(shown: Sequence[Column] | None, wanted: Sequence[Column] | None) -> tuple[str, ...]:
     """Where the columns differ, one sentence each; none where one of the lists is not known."""
-    if shown is None or wanted is None:
+    if shown is None or wanted is None or shown == wanted:
         return ()
     return tuple(_differences({_plain(c.name): c for c in shown}, {_plain(c.name): c for c in wanted}))
 

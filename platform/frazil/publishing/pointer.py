@@ -35,6 +35,8 @@ def metadata_shown(table: Table, location: str) -> TableMetadata | None:
 
 def is_in_step(table: Table, location: str) -> bool:
     """Whether a target shows the table as it is; newer metadata may differ in Frazil's own notes."""
+    if location == table.metadata_location:
+        return True
     seen = metadata_shown(table, location)
     return seen is not None and _visible(seen) == _visible(table.metadata)
 
