@@ -17,15 +17,12 @@ from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column
 from frazil_verify.table.names import Names, as_named, names_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.debezium import is_marked
 from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
 from frazil_verify.values.naming import Headers
 
 _TYPES = {0: "NO_TIMESTAMP_TYPE", 1: "CREATE_TIME", 2: "LOG_APPEND_TIME"}
 _CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
-_TEXT = "__debezium_unavailable_value"
-_MARKS = frozenset({_TEXT, _TEXT.encode(), 9_223_372_036_825_200_000, -9_223_372_036_832_400_000})
-"""What Debezium writes for a value that it lacks, and for PostgreSQL's infinity: docs/cdc.md."""
-
 _OF_LARGE = {GOOD: LARGE, DELETE: BAD, TOMBSTONE: BAD}
 
 NOT_COMPARED = b""
@@ -155,8 +152,8 @@ class Expected:
         op, row, source = change
         if op == "t":
             raise UnverifiableError("the source emptied its table, which ends rows of any key")
-        if _is_marked(row):
-            raise UnverifiableError("Debezium's mark for a value that it lacks, or for infinity")
+        if row is not None and is_marked(row, self.of_value.columns):
+            raise BadRecordError("Debezium's mark for a value that it lacks, or for infinity")
         kind = _CHANGES.get(op, BAD)
         return BAD if kind == GOOD and row is None else kind, row, (op, source)
 
@@ -207,11 +204,6 @@ class Expected:
         if payload is None:
             return [None] * len(self.of_key.columns)
         return self._key_reader(bytes(payload), headers)
-
-
-def _is_marked(value: Any) -> bool:
-    """Whether a value is a mark of Debezium's, at any depth."""
-    return any(map(_is_marked, value)) if isinstance(value, tuple | list) else value in _MARKS
 
 
 def largest_part(message: Message) -> int:

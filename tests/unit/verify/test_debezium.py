@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 
 from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
+from frazil_verify.table.metadata import Column
 from frazil_verify.values.bad import BadRecordError
+from frazil_verify.values.debezium import is_marked
 from frazil_verify.values.half import HalfReader
 
 ZONED = "2026-11-26T10:00:00.1234567+01:00", 1_795_683_600_123_456
@@ -92,3 +95,46 @@ def test_what_is_no_value_of_such_a_type_is_bad(
 ) -> None:
     with pytest.raises(BadRecordError):
         read(*encoded(name, kind, sent), column, of_database=True)
+
+
+TEXT = "__debezium_unavailable_value"
+DIGITS = tuple(TEXT.encode())
+INFINITY = 9_223_372_036_825_200_000
+LIST: dict[str, Any] = {"type": "list"}
+TEXTS = {"type": "map", "key": "string", "value": "string"}
+MARKS: list[tuple[Any, Any]] = [
+    ("string", TEXT), ("binary", TEXT.encode()), (LIST | {"element": "string"}, (TEXT,)),
+    (LIST | {"element": "int"}, DIGITS), (LIST | {"element": "date"}, DIGITS),
+    (LIST | {"element": "timestamp"}, tuple(1000 * n for n in DIGITS)), (TEXTS, ((TEXT, TEXT),)),
+    ("timestamp", INFINITY), ("timestamptz", -9_223_372_036_832_400_000),
+    ("date", 2**31 - 1), ("date", -(2**31)),
+    (LIST | {"element": "timestamp"}, (0, INFINITY)),
+]  # fmt: skip
+"""Columns and what stands there; docs/cdc.md, "Long values of PostgreSQL" and "Types"."""
+
+VALUES: list[tuple[Any, Any]] = [
+    (LIST | {"element": "string"}, ("fd4fd83b-6cb3-3a5b-8c3e-1f4b2a9f9d10",)),
+    ("string", f"{TEXT} "), ("string", None), (LIST | {"element": "string"}, (TEXT, "more")),
+    (LIST | {"element": "int"}, (*DIGITS, 1)), (TEXTS, ((TEXT, TEXT), ("a", "b"))), ("long", INFINITY),
+    ("timestamp", INFINITY - 1), ("date", 2_145_042_905), ("date", -2_440_588),
+]  # fmt: skip
+
+
+def named_uuid() -> str:
+    """What Java's `UUID.nameUUIDFromBytes` makes of the mark."""
+    digits = bytearray(hashlib.md5(TEXT.encode()).digest())
+    digits[6], digits[8] = digits[6] & 0x0F | 0x30, digits[8] & 0x3F | 0x80
+    text = digits.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_marks_for_what_can_not_be_written_are_known_and_values_like_them_are_not(within: bool) -> None:
+    def marked(kind: Any, value: Any) -> bool:
+        fields = [{"id": 1, "name": "f", "type": kind, "required": False}]
+        inner = {"type": "struct", "fields": fields} if within else kind
+        return is_marked([(value,) if within else value], [Column(2, "c", inner, False)])
+
+    of_uuid = (LIST | {"element": "string"}, (named_uuid(),))
+    assert [each for each in [*MARKS, of_uuid] if not marked(*each)] == []
+    assert [each for each in VALUES if marked(*each)] == []
