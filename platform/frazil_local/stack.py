@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ Report = Callable[[str, str], None]
 State = Literal["up", "ill", "dead", "down"]
 """Up: it answers; ill: it runs, but does not answer; dead: it was started and is gone; down: not started."""
 
-_PAUSE = 0.1
+_PAUSE, _LONGEST_PAUSE = 0.1, 0.5  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class Stack:
 
     def _wait(self, server: Server, running: Running, report: Report) -> str:
         """Waits for a good answer as long as the process moves; says what is wrong if there is none."""
-        progress = Progress(running, self._log(server))
+        progress, began = Progress(running, self._log(server)), time.monotonic()
         while problem := _problem(server):
             if running.process is None:
                 return "its process ended"
@@ -200,7 +201,7 @@ class Stack:
                 idle = f"neither wrote to its log nor used the CPU for {server.patience:.0f} s"
                 return f"its process {idle}, and gives no good answer ({problem})"
             report(server.name, f"waiting for a good answer: {problem}")
-            if self._given_up.wait(_PAUSE):
+            if self._given_up.wait(_pause(time.monotonic() - began)):
                 return "nobody waits for it any more"
         if server.background:  # not before: on a busy machine it would not be up in time
             step_back(running)
@@ -221,6 +222,11 @@ class Stack:
 
     def _log(self, server: Server) -> Path:
         return self.home.logs / f"{server.name}.log"
+
+
+def _pause(waited: float) -> float:
+    """Seconds until a part that starts is looked at again: each look takes CPU that the part needs."""
+    return min(max(_PAUSE, waited / 20), _LONGEST_PAUSE)
 
 
 def _problem(server: Server) -> str:
