@@ -54,6 +54,7 @@ def before_and_after(changes_read: list[Change], column: str) -> Iterator[tuple[
         yield (change.kind, *(half[column] if half else None for half in halves))
 
 
+@pytest.mark.nightly
 def test_updates_of_an_upsert_table_have_the_row_before_and_the_row_after(make_topic: MakeTopic) -> None:
     sent = upserts(make_topic)
     sent.send([("a", 1), ("b", 2), ("c", 3)])

@@ -117,6 +117,7 @@ def test_another_freshness_is_planned_by_the_tables_own_arrivals(
     assert plan["assumed"] == ["CPU of compaction"]
 
 
+@pytest.mark.nightly
 def test_a_table_with_a_budget_lands_as_often_as_its_own_arrivals_speak_for(
     shell: Shell, frazil: Command, connections: Connections, landed: Topic, name: str
 ) -> None:

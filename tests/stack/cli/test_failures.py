@@ -101,6 +101,7 @@ def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(
     assert [(s["state"], s["snapshot_id"]) for s in states] == [("topic missing", None)]
 
 
+@pytest.mark.nightly
 def test_what_was_published_before_a_bad_record_is_shown_and_dagster_hears_of_it(
     frazil: Command, topic: Topic, name: str, dagster_home: Path
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_subject_that_does_not_exist_is_named_and_nothing_is_made(
     assert not topic.connections.catalog.table_exists(topic.things.table.identifier)
 
 
+@pytest.mark.each_time("land-Topic ")
 @pytest.mark.parametrize(("command", "why"), [("land", "Topic "), ("sync", "There is no table ")])
 def test_of_all_tables_one_that_nobody_has_fed_yet_is_told_and_no_failure(
     frazil: Command, shell: Shell, topic: Topic, name: str, command: str, why: str
@@ -248,6 +250,7 @@ def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
 KAFKA, REGISTRY, CATALOG = "FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "FRAZIL_REGISTRY__URL", "FRAZIL_REST__URI"
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="what commands tell of offsets is exact")
 def test_without_kafka_the_tables_are_told_and_what_waits_is_not(
     frazil: Command, topic: Topic, nowhere: dict[str, str], name: str

@@ -92,6 +92,7 @@ def minutes(source: Source, make_table: MakeTable) -> Made:
     return make_table(BY_MINUTE.format(source.name), kind="totals")
 
 
+@pytest.mark.nightly
 def test_totals_with_keys_of_every_type_are_those_of_duckdb_and_a_compaction_changes_nothing(
     make_input: MakeSource, make_table: MakeTable
 ) -> None:

@@ -161,6 +161,7 @@ def ids_of_keys(topic: Topic) -> dict[str, tuple[int, int]]:
     return ids
 
 
+@pytest.mark.nightly
 def test_changed_rows_go_by_vectors_and_their_keys_keep_their_ids(make_topic: MakeTopic) -> None:
     write, upkeep = {"target_file_size": 4_000}, {"delete_files": 0}
     sent = upserts(make_topic, format_version=3, partition_by=(), write=write, upkeep=upkeep)

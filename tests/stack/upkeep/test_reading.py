@@ -185,6 +185,7 @@ def test_metadata_columns_behind_a_hundred_others_have_statistics_too(make_topic
     assert bounds(topic, one_file(topic), "f119") == (1, 1)
 
 
+@pytest.mark.nightly
 def test_history_is_read_by_snapshot_and_by_time_after_compaction(make_topic: MakeTopic) -> None:
     topic = make_topic(config=KEEP)
     snapshots = land_three_days(topic)
