@@ -102,15 +102,17 @@ class Expected:
             if c.name not in names
         }
 
-    def as_of(self, then: Names) -> Expected | None:
+    def as_of(self, then: Names) -> tuple[Expected, ...]:
         """The same of rows that were landed when columns had these names, or before they were there.
 
-        None if they would not differ.
+        Two where a default may be there or not; none where the rows would be those of today.
         """
         now = names_of(struct(self.columns))
-        renamed = any(now.get(number, name) != name for number, name in then.items())
-        may_differ = renamed or self._value_reader.has_defaults or self._key_reader.has_defaults
-        return replace(self, then=then if renamed else {}, defaults=False) if may_differ else None
+        others = {n: now[n] for n, name in then.items() if now.get(n, name) != name}
+        aliases = {n: (*self.former.get(n, ()), name) for n, name in others.items() if n not in self.left}
+        same = replace(self, then=then, former={**self.former, **aliases}) if others else self
+        has_defaults = self._value_reader.has_defaults or self._key_reader.has_defaults
+        return (*((same,) if others else ()), *((replace(same, defaults=False),) if has_defaults else ()))
 
     def __call__(self, message: Message) -> Made:
         """What one record makes of it; of one that is too large see `LARGE`."""

@@ -63,11 +63,11 @@ class Eras:
                     known.append((end, snapshot.get("schema-id", newest)))
         return cls(ends, oldest)
 
-    def schema_at(self, partition: int, offset: int) -> int:
-        """The id of the schema that the table had when a record was landed."""
+    def schema_at(self, partition: int, offset: int) -> tuple[int, bool]:
+        """The id of the schema that a record was landed under, and whether a kept snapshot says so."""
         ends = self.ends.get(partition, ())
         at = bisect_right(ends, offset, key=itemgetter(0))
-        return ends[at][1] if at < len(ends) else self.oldest
+        return (ends[at][1], at > 0) if at < len(ends) else (self.oldest, False)
 
 
 def newest_claim(table: TableMetadata) -> Claim:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from confluent_kafka import Message
-
 from frazil_verify.comparison import Comparison, Scope
 from frazil_verify.differences import differing
 from frazil_verify.entries import (
@@ -28,6 +26,7 @@ from frazil_verify.ledger import Claim, Eras, disagreements, newest_claim
 from frazil_verify.letters import Letters, places_of
 from frazil_verify.log.records import NO_ID, Log, Records, Span
 from frazil_verify.log.registry import Schemas, schemas_of
+from frazil_verify.readings import Readings
 from frazil_verify.request import Request
 from frazil_verify.table.metadata import TableMetadata
 from frazil_verify.table.names import former_names, left_behind, names_of
@@ -123,13 +122,10 @@ class Verification:
         return Expected(self.request, self.schemas, table.columns, former, left)
 
     @cached_property
-    def _eras(self) -> Eras:
-        return Eras.of(self._table)
-
-    @cached_property
-    def _as_of(self) -> dict[int, Expected | None]:
-        """The rows of records that were landed when the table had another schema, by its id."""
-        return {n: self._expected.as_of(names_of(schema)) for n, schema in self._table.schemas.items()}
+    def _readings(self) -> Readings:
+        names = {number: names_of(schema) for number, schema in self._table.schemas.items()}
+        brought = any(self._claim.total(word) for word in ("redriven", "replayed", "returned"))
+        return Readings(self._expected, Eras.of(self._table), names, brought)
 
     @property
     def _is_keyed(self) -> bool:
@@ -155,14 +151,6 @@ class Verification:
             (row, own), (before, _) = (self._expected.digests(each.row) for each in (made, older))
             buckets.add(place, (key, row, offset, time, partition, made.kind, before, own))
         return buckets
-
-    def _readings(self, message: Message) -> tuple[Made, Made]:
-        """What a record makes now, and what it made when it was landed, if only one can be read that one."""
-        now = self._expected(message)
-        schema = self._eras.schema_at(message.partition() or 0, message.offset() or 0)
-        as_of = self._as_of[schema] if now.kind in (GOOD, BAD) else None
-        then = now if as_of is None else as_of(message)
-        return (now if now.row else then if then.row else now), (then if then.row else now)
 
     def _rows(self, report: Report) -> Buckets:
         buckets, key = Buckets(self.folder / "rows", self._count), self._positions(self.request.key_columns)

@@ -118,8 +118,9 @@ class _Compiler:
         alone = {name: self.compile(f["type"], None, None) for name, f in own.items()}
         takes, bare = [], {name: kind for name, (kind, _) in alone.items()}
         for column in columns_of(want) if _is(want, "struct") else ():
-            wanted = fields_of(newest).get(column.name)
-            others = (*(wanted or {}).get("aliases", ()), *self.former.get(column.id, ()))
+            former, known = self.former.get(column.id, ()), fields_of(newest)
+            wanted = next((known[n] for n in (column.name, *former) if n in known), None)
+            others = (*(wanted or {}).get("aliases", ()), *former)
             name = next((n for n in (column.name, *others) if n in own), None)
             if name is None:
                 takes.append(_constant(wanted, column.type) if self.defaults else _nothing)

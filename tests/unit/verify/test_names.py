@@ -114,9 +114,10 @@ def test_an_offset_is_of_the_schema_that_its_landing_had_or_of_the_oldest_where_
 
     eras = Eras.of(cast("TableMetadata", table))
 
-    assert [eras.schema_at(0, at) for at in (0, 9, 10, 19, 20, 29)] == [3, 3, 4, 4, 7, 7]
-    assert [eras.schema_at(1, at) for at in (0, 4)] == [7, 7]
-    assert eras.schema_at(2, 0) == 3
+    assert [eras.schema_at(0, at)[0] for at in (0, 9, 10, 19, 20, 29)] == [3, 3, 4, 4, 7, 7]
+    assert [eras.schema_at(0, at)[1] for at in (0, 9, 10, 29)] == [False, False, True, True]
+    assert [eras.schema_at(1, at) for at in (0, 4)] == [(7, True)] * 2
+    assert eras.schema_at(2, 0) == (3, False)
 
 
 @pytest.mark.parametrize(("lost", "disagreeing"), [(4, []), (3, [9]), (5, [9]), (0, [9])])
