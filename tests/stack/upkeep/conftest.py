@@ -6,7 +6,15 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.connections import Connections
+from kit.readers.compared import rows_are_their_records
 from kit.records.topics import MakeTopic, Topic, topic_maker
+
+__all__ = ["rows_are_their_records"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compared(rows_are_their_records: None) -> None:
+    """All modules have their rows compared: what upkeep wrote anew is what was landed."""
 
 
 @pytest.fixture
