@@ -23,6 +23,7 @@ METADATA: dict[str, pa.DataType] = {
     "timestamp-type": pa.string(), "raw-key": pa.binary(),
 }  # fmt: skip
 _OF_CHANGE = {"op": pa.string(), "source-time": pa.timestamp("us", "UTC"), "source-lsn": pa.int64()}
+_OF_DELETE = {"deleted": pa.bool_(), "deleted-at": pa.timestamp("us", "UTC")}
 _LETTERS = pa.schema([("partition", pa.int32()), ("offset", pa.int64()), ("topic_id", pa.string())])
 _TOPIC_ID = "c2hvcC5vcmRlcnMtdGhlIQ"
 
@@ -108,8 +109,8 @@ def asked(case: Case, folder: Path) -> dict[str, Any]:
         "topic": TOPIC, "kafka": {}, "registry": {"url": "none:"}, "storage": {},
         "metadata": _written(case, folder / "table"), "dead_letters": _letters(case, folder / "letters"),
         "mode": shape.mode, "key": key, "value": registered, "key_columns": ["key"] if keyed else [],
-        "metadata_columns": {word: f"$${word}" for word in METADATA | _OF_CHANGE},
-        "null_value": "delete" if keyed else "bad",
+        "metadata_columns": {word: f"$${word}" for word in METADATA | _OF_CHANGE | _OF_DELETE},
+        "null_value": "delete" if keyed else "bad", "keeps_deleted": shape.soft,
     }  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def arrow(rows: list[Values], schema: pa.Schema) -> pa.Table:
 
 def _schemas(shape: Shape) -> tuple[pa.Schema, pa.Schema]:
     """The columns of the table at first, and now."""
-    own = METADATA | (_OF_CHANGE if shape.mode == "cdc" else {})
+    own = METADATA | (_OF_CHANGE if shape.mode == "cdc" else {}) | (_OF_DELETE if shape.soft else {})
     columns = [(c.name, c.arrow) for c in columns_of(shape.form) if c.name != EXTRA]
     early = pa.schema([("key", pa.string()), *columns, *((f"$${word}", kind) for word, kind in own.items())])
     return early, early.append(pa.field(EXTRA, pa.int32())) if shape.evolved else early

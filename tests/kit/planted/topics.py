@@ -32,6 +32,7 @@ class Shape:
         evolved: Whether records of the second landing have a field more.
         compacted: Whether the table's files were written anew.
         letters: Whether bad records are dead letters; else they are skipped.
+        soft: Whether deleted rows of a database's table stay, marked.
     """
 
     form: Format
@@ -39,6 +40,7 @@ class Shape:
     evolved: bool
     compacted: bool
     letters: bool
+    soft: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,15 @@ class Topic:
         if self.shape.mode == "append":
             return good
         newest = self.newest().values()
-        return [record.row for record in newest if record.kind == "good"]
+        live = [record.row for record in newest if record.kind == "good"]
+        return [*live, *self._marked()] if self.shape.soft else live
+
+    def _marked(self) -> Iterator[Values]:
+        """Deleted rows: the last values of each, and the columns that say what the delete was."""
+        had = {record.key: record.row for record in self.landed if record.kind == "good"}
+        for key, record in self.newest().items():
+            if record.kind == "delete" and key in had:
+                yield had[key] | {name: each for name, each in record.row.items() if name.startswith("$$")}
 
     def newest(self) -> dict[bytes, Sent]:
         """By key its last change."""
@@ -188,6 +198,8 @@ def _row(sent: Sent, key: str, values: Values, change: Values) -> Values:
     if change:
         own |= {"$$op": change["op"], "$$source-time": change["source"]["ts_ms"] * 1000}
         own["$$source-lsn"] = change["source"]["lsn"]
+        own["$$deleted"] = change["op"] == "d"
+        own["$$deleted-at"] = own["$$source-time"] if own["$$deleted"] else None
     return {"key": key, **values, **own}
 
 

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -83,6 +84,40 @@ def test_changes_that_it_does_not_know_make_no_finding(
 
     with pytest.raises(UnverifiableError, match=why):
         verified(case, tmp_path)
+
+
+def soft_case(form: str, number: int) -> tuple[Case, dict[str, Any]]:
+    """A table whose deleted rows stay, and one of these."""
+    for chance in map(Random, count(number)):
+        case = case_of(Shape(form, "cdc", evolved=True, compacted=False, letters=True, soft=True), chance)  # type: ignore[arg-type]
+        if marked := [row for row in case.rows if row["$$deleted"]]:
+            return case, marked[0]
+    raise AssertionError
+
+
+@pytest.mark.parametrize("form", ["avro", "json"])
+@pytest.mark.parametrize(
+    ("column", "value", "kind", "named"),
+    [
+        ("$$offset", lambda at: at, "", ()),
+        ("name", lambda text: f"{text} ", "altered", ()),
+        ("$$deleted", lambda _: False, "altered", ("$$deleted",)),
+        ("$$deleted-at", lambda at: at + 1, "altered", ("$$deleted-at",)),
+        ("$$op", lambda _: "u", "altered", ("$$op",)),
+        ("key", lambda _: None, "missing", ()),
+    ],
+)
+def test_a_deleted_row_that_stays_is_judged_by_its_last_values_and_by_its_marks(
+    tmp_path: Path, form: str, column: str, value: Any, kind: str, named: tuple[str, ...]
+) -> None:
+    case, row = soft_case(form, int(SEED))
+    case.rows.remove(row)
+    if kind != "missing":
+        case.rows.append(row | {column: value(row[column])})
+
+    report = verified(case, tmp_path)
+
+    assert [(each.kind, each.columns) for each in report.samples] == ([(kind, named)] if kind else [])
 
 
 def test_the_tables_are_those_that_a_library_reads(tmp_path: Path) -> None:
