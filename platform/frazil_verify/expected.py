@@ -17,7 +17,7 @@ from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column
 from frazil_verify.table.names import Names, as_named, names_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
-from frazil_verify.values.debezium import is_marked
+from frazil_verify.values.debezium import Marked, marks_of
 from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
 from frazil_verify.values.naming import Headers
 
@@ -154,7 +154,7 @@ class Expected:
         op, row, source = change
         if op == "t":
             raise UnverifiableError("the source emptied its table, which ends rows of any key")
-        if row is not None and is_marked(row, self.of_value.columns):
+        if row is not None and self._is_marked(row):
             raise BadRecordError("Debezium's mark for a value that it lacks, or for infinity")
         kind = _CHANGES.get(op, BAD)
         return BAD if kind == GOOD and row is None else kind, row, (op, source)
@@ -187,6 +187,10 @@ class Expected:
     @cached_property
     def _own_compared(self) -> dict[str, str]:
         return {name: word for name, word in self.own.items() if word in _METADATA}
+
+    @cached_property
+    def _is_marked(self) -> Marked:
+        return marks_of(self.of_value.columns)
 
     @cached_property
     def _value_reader(self) -> HalfReader:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from hashlib import md5
 from typing import Any
@@ -67,38 +67,53 @@ _DAYS = -2_440_588, 2_145_042_905
 """PostgreSQL's own dates, 4714-11-24 BC to 5874897-12-31: https://www.postgresql.org/docs/current/datatype-datetime.html"""
 
 
-def is_marked(row: Collection[Any], columns: Collection[Column]) -> bool:
-    """Whether a value of a row is a mark of Debezium's, or holds one."""
-    return any(_is_mark(value, column.type) for value, column in zip(row, columns, strict=True))
+Marked = Callable[[Any], bool]
 
 
-def _is_mark(value: Any, kind: Any, *, of_many: bool = False) -> bool:
-    """Whether a value is or holds a mark; a text among others is none."""
-    if value is None:
-        return False
+def marks_of(columns: Collection[Column]) -> Marked:
+    """Tells whether a value of a row of these columns is a mark of Debezium's, or holds one."""
+    marks = [(at, mark) for at, column in enumerate(columns) if (mark := _mark(column.type)) is not None]
+    return lambda row: any(row[at] is not None and mark(row[at]) for at, mark in marks)
+
+
+def _mark(kind: Any, *, of_many: bool = False) -> Marked | None:
+    """Tells whether a value that is there is a mark or holds one; None where that can't be.
+
+    Args:
+        of_many: Whether it is an item among others: then a text is none.
+    """
     if isinstance(kind, Mapping):
-        return _holds_mark(value, kind)
+        return {"struct": _in_struct, "list": _in_list, "map": _in_map}[kind["type"]](kind)
     if kind == "date":
-        return not _DAYS[0] <= value <= _DAYS[1]
+        return lambda value: not _DAYS[0] <= value <= _DAYS[1]
     if kind in ("timestamp", "timestamptz"):
-        return not _MOMENTS[0] < value < _MOMENTS[1]
-    return not of_many and value in (_TEXT, _BYTES)
+        return lambda value: not _MOMENTS[0] < value < _MOMENTS[1]
+    if of_many or kind not in ("string", "binary"):
+        return None
+    return lambda value: value in (_TEXT, _BYTES)
 
 
-def _holds_mark(value: Any, kind: Mapping[str, Any]) -> bool:
-    if kind["type"] == "struct":
-        return is_marked(value, columns_of(kind))
-    if kind["type"] == "map":
-        items = [
-            (each, kind[word]) for pair in value for each, word in zip(pair, ("key", "value"), strict=True)
-        ]
-        return value == ((_TEXT, _TEXT),) or any(_is_mark(each, of, of_many=True) for each, of in items)
+def _in_struct(kind: Mapping[str, Any]) -> Marked:
+    return marks_of(columns_of(kind))
+
+
+def _in_list(kind: Mapping[str, Any]) -> Marked:
     element = kind["element"]
-    if isinstance(element, str):
-        spelt: list[tuple[Any, ...]] = [
-            tuple(factor * byte for byte in _BYTES) for factor in _FACTORS.get(element, ())
-        ]
-        spelt += [(each,) for each in _ALONE.get(element, ())]
-        if value in spelt:
-            return True
-    return any(_is_mark(each, element, of_many=True) for each in value)
+    word = element if isinstance(element, str) else ""
+    spelt: list[Any] = [tuple(factor * byte for byte in _BYTES) for factor in _FACTORS.get(word, ())]
+    spelt += [(each,) for each in _ALONE.get(word, ())]
+    return _among(spelt, lambda value: value, _mark(element, of_many=True))
+
+
+def _in_map(kind: Mapping[str, Any]) -> Marked:
+    of_keys, of_items = (_mark(kind[word], of_many=True) for word in ("key", "value"))
+    keys = _among([((_TEXT, _TEXT),)], lambda value: [key for key, _ in value], of_keys)
+    items = _among([], lambda value: [item for _, item in value], of_items)
+    return lambda value: keys(value) or items(value)
+
+
+def _among(spelt: list[Any], parts: Callable[[Any], Collection[Any]], mark: Marked | None) -> Marked:
+    """Whether a value is one of those that are marks as a whole, or a part of it is one."""
+    if mark is None:
+        return lambda value: value in spelt
+    return lambda value: value in spelt or any(each is not None and mark(each) for each in parts(value))

@@ -14,7 +14,7 @@ from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
 from frazil_verify.table.metadata import Column
 from frazil_verify.values.bad import BadRecordError
-from frazil_verify.values.debezium import is_marked
+from frazil_verify.values.debezium import marks_of
 from frazil_verify.values.half import HalfReader
 
 ZONED = "2026-11-26T10:00:00.1234567+01:00", 1_795_683_600_123_456
@@ -133,7 +133,7 @@ def test_marks_for_what_can_not_be_written_are_known_and_values_like_them_are_no
     def marked(kind: Any, value: Any) -> bool:
         fields = [{"id": 1, "name": "f", "type": kind, "required": False}]
         inner = {"type": "struct", "fields": fields} if within else kind
-        return is_marked([(value,) if within else value], [Column(2, "c", inner, False)])
+        return marks_of([Column(2, "c", inner, False)])([(value,) if within else value])
 
     of_uuid = (LIST | {"element": "string"}, (named_uuid(),))
     assert [each for each in [*MARKS, of_uuid] if not marked(*each)] == []
