@@ -1,8 +1,8 @@
 """Behind each module of tests: the tables that it left beside their topics, by the verifier.
 
 Tests look at what they are about. What else landings do is seen here: the verifier shares no code with them.
-Suites have it for all their modules. A module that makes rows wrong by hand has a fixture `compared` of its
-own.
+Suites have it for all their modules, that of upkeep for those that move rows. A module that makes rows wrong
+by hand has a fixture `compared` of its own.
 """
 
 from __future__ import annotations

@@ -12,11 +12,6 @@ from kit.records.topics import MakeTopic, Topic, topic_maker
 __all__ = ["rows_are_their_records"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compared(rows_are_their_records: None) -> None:
-    """All modules have their rows compared: what upkeep wrote anew is what was landed."""
-
-
 @pytest.fixture
 def make_topic(connections: Connections, fresh_name: str) -> MakeTopic:
     """Makes topics: `make_topic(partition_by=["side"])`."""

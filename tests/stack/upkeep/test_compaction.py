@@ -37,6 +37,8 @@ from kit.records.topics import MakeTopic, Topic, topic_maker
 from kit.runs.waiting import PATIENCE
 from kit.wires import killed
 
+pytestmark = pytest.mark.usefixtures("rows_are_their_records")
+
 EACH = 5
 """Records of a small landing."""
 MANY = 16

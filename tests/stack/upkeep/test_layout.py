@@ -20,6 +20,8 @@ from frazil.upkeep.kind import Order
 from kit.readers.opened import table_of
 from kit.records.topics import Topic, topic_maker
 
+pytestmark = pytest.mark.usefixtures("rows_are_their_records")
+
 
 @pytest.fixture
 def topic(lake: Connections, fresh_name: str) -> Topic:

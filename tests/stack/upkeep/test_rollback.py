@@ -28,7 +28,10 @@ from kit.readers.targets import sync_glue
 from kit.records.topics import MakeTopic, Topic, topic_maker
 from kit.tables.branches import make_branch
 
-pytestmark = pytest.mark.plain(why="positions are exact")
+pytestmark = [
+    pytest.mark.plain(why="positions are exact"),
+    pytest.mark.usefixtures("rows_are_their_records"),
+]
 
 DAY = 86400
 NOW = int(time.time())

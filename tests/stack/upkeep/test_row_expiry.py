@@ -30,6 +30,8 @@ from kit.readers.opened import data_files, table_of
 from kit.records.topics import MakeTopic, Topic, topic_maker
 from kit.tables.branches import make_branch
 
+pytestmark = pytest.mark.usefixtures("rows_are_their_records")
+
 HOUR = 3600
 KEPT = timedelta(hours=24)
 NOW = int(time.time())
