@@ -58,6 +58,7 @@ def _mark_the_database(cloud: CloudAws) -> object:
     return cloud.client("glue").update_database(Name="lab", DatabaseInput=database)
 
 
+@pytest.mark.each_time("bucket")
 @pytest.mark.parametrize(
     ("lose", "give", "mark"),
     [

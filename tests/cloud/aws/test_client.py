@@ -55,6 +55,7 @@ def test_too_many_calls_are_asked_to_come_later(aws: CloudAws, service: str) -> 
         _any_call(us, service)
 
 
+@pytest.mark.each_time("lose-s3", "fail-iam", "drop-ssm")
 @pytest.mark.parametrize("service", ["s3", "iam", "ssm"])
 @pytest.mark.parametrize("fault", ["fail", "lose", "drop"])
 def test_an_answer_that_does_not_come_leaves_it_open_what_was_done(

@@ -52,6 +52,7 @@ def stored_pair(of_use: ApiKeys) -> tuple[str, str]:
     return pair
 
 
+@pytest.mark.each_time("app_manager", "schema_registry")
 @pytest.mark.parametrize("use", USES)
 def test_a_new_key_takes_over_and_the_one_before_works_on(made: Deployed, use: KeyUse) -> None:
     keys_of = of(made, use)

@@ -65,6 +65,7 @@ def writes(asked: Asked) -> bool:
     return asked.server == "rest" and asked.method in ("POST", "DELETE")
 
 
+@pytest.mark.each_time("land", "forget", "compact", "roll back", "pause")
 @pytest.mark.parametrize("work", WORKS)
 def test_what_a_role_may_not_do_is_refused_and_leaves_the_table_as_it_is(
     landed: tuple[Wire, Topic], work: str

@@ -52,6 +52,7 @@ def make_topic(lake: Connections, fresh_name: str) -> MakeTopic:
     return topic_maker(lake, fresh_name, "field_reports")
 
 
+@pytest.mark.each_time("rest-upsert")
 @pytest.mark.parametrize("mode", ["append", "upsert"])
 def test_each_branch_of_a_union_lands_whatever_files_call_it(make_topic: MakeTopic, mode: str) -> None:
     if mode == "append":

@@ -63,6 +63,7 @@ def choices(recorded: Recorded) -> list[Option]:
     return options(history, RULES, load_prices(None), INTERVALS, in_glue=False)
 
 
+@pytest.mark.each_time("nights", "bursts")
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_no_setting_of_twelve_is_a_tenth_better_than_what_a_budget_takes(pattern: str) -> None:
     recorded, prices = Recorded.of(pattern), load_prices(None)
