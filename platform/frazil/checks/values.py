@@ -22,6 +22,7 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.spec.topic import TableSpec
 from frazil.tables.metadata.extents import bounds_of
 from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.migrations import with_remembered
 from frazil.tables.reading.rows import batches_in
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def compare_values(subject: Subject[TableSpec], count: int) -> Verdict:
     """
     spec, connections = subject.spec, subject.connections
     table = subject.handle.load()
-    decoder = decoder_for(spec, connections.registry, connections.settings.named_keys)
+    known = with_remembered(spec, table.metadata)
+    decoder = decoder_for(known, connections.registry, connections.settings.named_keys)
     ledger = read_ledger(table.metadata)
     if ledger is None:
         return Verdict.skip("nothing was landed yet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count
@@ -12,7 +13,8 @@ from frazil.errors import ConfigureError
 from frazil.formats.evolution import Change, Verdict, standing, target
 from frazil.formats.logical import Field, Struct, Where, find
 from frazil.formats.types import from_iceberg, iceberg_type
-from frazil.spec.migrations import Migration
+from frazil.spec.migrations import Migration, Rename
+from frazil.spec.topic import TableSpec
 from frazil.tables.commits.ledger import read, whole_number
 
 if TYPE_CHECKING:
@@ -67,6 +69,25 @@ def needless(migrations: Iterable[Migration], fields: Iterable[Field]) -> dict[s
         else:
             done[migration.id] = _Done(str(migration))
     return {MIGRATIONS: _write(done)} if done else {}
+
+
+def with_remembered(spec: TableSpec, metadata: TableMetadata) -> TableSpec:
+    """The same spec with the renames that the table is through with, and that the spec no longer has.
+
+    Records of before them may still wait: a name that nobody knows any more would make null of their values.
+    """
+    own, done = {m.id: m for m in spec.migrations}, _read(metadata)
+    noted = {name: own.get(name) or _rename(name, each.did) for name, each in done.items()}
+    if not any(each for name, each in noted.items() if name not in own):
+        return spec
+    every = {**{name: each for name, each in noted.items() if each}, **own}
+    return spec.model_copy(update={"migrations": tuple(every.values())})
+
+
+def _rename(name: str, did: str) -> Migration | None:
+    """The migration that a note tells of; None where it renamed nothing, or nothing that Avro may name so."""
+    words = re.fullmatch(r"rename (\S+) to (\S+)", did)
+    return Migration(id=name, rename=Rename(**{"from": words[1], "to": words[2]})) if words else None
 
 
 def retired(metadata: TableMetadata) -> tuple[str, ...]:

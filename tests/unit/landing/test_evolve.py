@@ -28,7 +28,7 @@ from frazil.landing.schema.evolve import Evolution, plan_evolution
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.suspension import SUSPENDED, SUSPENDED_BY
-from frazil.tables.migrations import MIGRATIONS
+from frazil.tables.migrations import MIGRATIONS, with_remembered
 from kit.drawn.examples import examples
 
 SPEC = TableSpec(topic="t")
@@ -168,6 +168,20 @@ def test_a_chain_of_approved_changes_is_one_commit() -> None:
 
     assert names(evolution.schema) == ["c"]
     assert evolution.staged
+
+
+def test_a_table_remembers_the_renames_that_its_spec_no_longer_has() -> None:
+    chain = (
+        Migration(id="1", rename=Rename(from_="a", to="b")),
+        Migration(id="2", rename=Rename(from_="b", to="c")),
+    )
+    evolution = planned(table(Field("a", INT)), Field("c", INT), migrations=chain)
+    assert evolution.staged
+    metadata = evolution.staged.table_metadata
+    half, whole = (SPEC.model_copy(update={"migrations": each}) for each in (chain[1:], chain))
+
+    assert [with_remembered(spec, metadata).migrations for spec in (SPEC, half)] == [chain, chain]
+    assert with_remembered(whole, metadata) is whole
 
 
 @pytest.mark.parametrize(

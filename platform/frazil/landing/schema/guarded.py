@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.formats.checks.batch import ArrowChecks, Asked, names_in
@@ -13,6 +14,10 @@ from frazil.formats.logical import Field, Struct
 from frazil.formats.masks.where import ArrowWhere
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.spec.topic import TableSpec
+from frazil.tables.migrations import with_remembered
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
 
 def landing_decoder(spec: TableSpec, connections: Connections) -> RecordDecoder:
@@ -27,6 +32,14 @@ def landing_decoder(spec: TableSpec, connections: Connections) -> RecordDecoder:
     now = time.time_ns() // 1000
     where = _where(spec, *decoder.unmasked, now) if spec.where else None
     return replace(decoder, where=where, checks=_checks(spec, decoder, now) if spec.checks else None)
+
+
+def knowing_former_names(
+    decoder: RecordDecoder, spec: TableSpec, table: Table, connections: Connections
+) -> RecordDecoder:
+    """The same decoder, or one that knows the renames too that only the table remembers; raises as before."""
+    every = with_remembered(spec, table.metadata)
+    return decoder if every is spec else landing_decoder(every, connections)
 
 
 def _where(spec: TableSpec, key: Struct, value: Struct, now: int) -> ArrowWhere:

@@ -20,6 +20,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.keys import Key, keys_in
+from frazil.tables.migrations import with_remembered
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.forgetting.condition import Condition
@@ -53,7 +54,8 @@ def letters_of_topic(
     name = name_of(table)
     if TableHandle.of(table).dead_letters.load_or_none() is None:
         return None
-    decoder = decoder_for(spec, connections.registry, connections.settings.named_keys)
+    known = with_remembered(spec, table.metadata)
+    decoder = decoder_for(known, connections.registry, connections.settings.named_keys)
     matches = condition.sql(lambda column: _decoded(decoder, column))
     with spark_job(Job("forgetting", str(name.dead_letters), "Nothing was changed.", "Try again.")):
         letters = _letters(connections, TableHandle.of(table).dead_letters)
