@@ -28,6 +28,11 @@ class Claim:
         return int(self.summary.get(f"{_PREFIX}total-{word}") or 0)
 
     @property
+    def brought(self) -> int:
+        """Rows that came later than the landing of their offsets: by redrives and replays."""
+        return sum(self.total(word) for word in ("redriven", "replayed", "returned"))
+
+    @property
     def topic_id(self) -> str:
         """The id of the topic that was landed."""
         return self.summary.get(f"{_PREFIX}topic-id", "")

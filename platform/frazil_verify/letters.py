@@ -18,7 +18,10 @@ _COLUMNS = ("partition", "offset", "topic_id")
 
 @dataclass
 class Letters:
-    """The dead letters of a topic: `bad` and `landed` are those of unreadable records, and of rows.
+    """The dead letters of a topic.
+
+    `bad` and `landed` are those of unreadable records, and of rows; `unknown` those of records of which it is
+    not known here whether they can be read.
 
     Args:
         places: Where they stand in the topic.
@@ -29,6 +32,7 @@ class Letters:
     claim: Claim
     bad: set[Place] = field(default_factory=set)
     landed: set[Place] = field(default_factory=set)
+    unknown: set[Place] = field(default_factory=set)
 
     def see_bad(self, place: Place) -> Iterator[Finding]:
         """A record that can't be read has a dead letter, where none was skipped or taken out."""
@@ -36,6 +40,11 @@ class Letters:
             self.bad.add(place)
         elif self._keeps_all:
             yield Finding("letter_missing", *place)
+
+    def see_unknown(self, place: Place) -> None:
+        """Notes the dead letter of a record whose values are not all known here."""
+        if place in self.places:
+            self.unknown.add(place)
 
     def see_row(self, place: Place) -> None:
         """Notes the row of a dead letter."""
@@ -45,7 +54,7 @@ class Letters:
     def twice(self) -> Iterator[Finding]:
         """Dead letters of records that can be read, whose rows no redrive or replay brought."""
         twice = sorted(self.landed - self.bad)
-        brought = sum(self.claim.total(word) for word in ("redriven", "replayed", "returned"))
+        brought = self.claim.brought
         if not brought:
             yield from (Finding("letter_landed", *place) for place in twice)
         elif len(twice) > brought:

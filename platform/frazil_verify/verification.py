@@ -124,8 +124,7 @@ class Verification:
     @cached_property
     def _readings(self) -> Readings:
         names = {number: names_of(schema) for number, schema in self._table.schemas.items()}
-        brought = any(self._claim.total(word) for word in ("redriven", "replayed", "returned"))
-        return Readings(self._expected, Eras.of(self._table), names, brought)
+        return Readings(self._expected, Eras.of(self._table), names, repaired=self._claim.brought > 0)
 
     @property
     def _is_keyed(self) -> bool:
@@ -141,8 +140,10 @@ class Verification:
         for message in self.log.records(self._spans):
             made, older = self._readings(message)
             report.records += 1
-            report.uncompared_records += made.kind == GOOD and made.row is None
             partition, offset, time = message.partition() or 0, message.offset() or 0, message.timestamp()[1]
+            if made.kind == GOOD and made.row is None:
+                report.uncompared_records += 1
+                self._letters.see_unknown((partition, offset))
             if made.kind == BAD:
                 for finding in self._see_bad((partition, offset), report):
                     report.add(finding)
@@ -170,7 +171,7 @@ class Verification:
             if finding.kind == "altered":
                 altered.append(finding)
             elif finding.kind == "missing" and (finding.partition, finding.offset) in self._letters.places:
-                if self._can_be_read(finding.partition, finding.offset):
+                if (finding.partition, finding.offset) not in self._letters.unknown:
                     yield replace(finding, kind="set_aside")
             elif finding.kind == "baseless" and self._is_keyed and asked < _EXPLAINED:
                 asked += 1
@@ -178,10 +179,6 @@ class Verification:
             else:
                 yield finding
         yield from self._explained(altered)
-
-    def _can_be_read(self, partition: int, offset: int) -> bool:
-        """Whether all values of a record are known here; of others it is not known whether they are bad."""
-        return all(made.kind != GOOD or made.row is not None for made in self._again(partition, offset))
 
     def _kind_of_stray(self, partition: int, offset: int) -> str:
         """What to call a row that names no change of its key."""
