@@ -43,7 +43,7 @@ from frazil.landing.repairs.dead_letters import keep_dead_letters
 from frazil.landing.repairs.seal import Seal
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.schema.evolve import fitting
-from frazil.landing.schema.guarded import knowing_former_names, landing_decoder
+from frazil.landing.schema.guarded import decoder_and_table
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import Reading, planned_reading
 from frazil.landing.upsert.divisions import MANY_RECORDS
@@ -194,11 +194,11 @@ class _Landing:
             raise
 
     def _prepared(self, facts: TopicFacts) -> tuple[RecordDecoder, Table]:
-        decoder = landing_decoder(self._spec, self._connections)
-        is_large = facts.offsets > MANY_RECORDS
-        key, columns = decoder.row_key, decoder.columns
-        table = ensure_table(self._spec, self._handle, columns, key, refuse_halted, is_large=is_large)
-        return knowing_former_names(decoder, self._spec, table, self._connections), table
+        def ensure(decoder: RecordDecoder) -> Table:
+            key, columns, is_large = decoder.row_key, decoder.columns, facts.offsets > MANY_RECORDS
+            return ensure_table(self._spec, self._handle, columns, key, refuse_halted, is_large=is_large)
+
+        return decoder_and_table(self._spec, self._connections, ensure)
 
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         reading = planned_reading(self._connections, plan)

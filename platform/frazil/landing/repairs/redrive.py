@@ -29,7 +29,7 @@ from frazil.landing.repairs.repair import Repair, repaired
 from frazil.landing.repairs.seal import WITHHELD, opened, sealing_key
 from frazil.landing.repairs.selection import Chosen, choose
 from frazil.landing.report import LandingReport
-from frazil.landing.schema.guarded import knowing_former_names, landing_decoder
+from frazil.landing.schema.guarded import decoder_and_table
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import record_schema
 from frazil.landing.upsert.key import why_no_older_records
@@ -156,9 +156,9 @@ class _Redrive:
         return [_opened(letter, known) for letter in letters if letter.seal != WITHHELD]
 
     def _written(self, chosen: Chosen, letters: Sequence[DeadLetter], report: RedriveReport) -> RedriveReport:
-        decoder = landing_decoder(self._spec, self._connections)
-        table = ensure_table(self._spec, self._handle, decoder.columns)
-        decoder = knowing_former_names(decoder, self._spec, table, self._connections)
+        decoder, table = decoder_and_table(
+            self._spec, self._connections, lambda made: ensure_table(self._spec, self._handle, made.columns)
+        )
         plan, records = _plan(chosen, letters), _frame(self._connections.spark, letters)
         written = write_rows(records, decoder, self._spec, table, plan, work_name(REDRIVE))
         outcomes = outcomes_of(decoder.checks, written.checks, whole=False)

@@ -25,7 +25,7 @@ from frazil.landing.replay.difference import Present, find_present
 from frazil.landing.replay.outcome import Comparison
 from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
 from frazil.landing.report import LandingReport
-from frazil.landing.schema.guarded import knowing_former_names, landing_decoder
+from frazil.landing.schema.guarded import decoder_and_table
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import planned_reading
 from frazil.landing.write import Written, write_rows
@@ -199,9 +199,9 @@ class _Replay:
         table = self._handle.load()
         plan = plan_replay(self._spec, self._connections, table, spans)
         self._done("planned")
-        decoder = landing_decoder(self._spec, self._connections)
-        table = ensure_table(self._spec, self._handle, decoder.columns)
-        decoder = knowing_former_names(decoder, self._spec, table, self._connections)
+        decoder, table = decoder_and_table(
+            self._spec, self._connections, lambda made: ensure_table(self._spec, self._handle, made.columns)
+        )
         reading = planned_reading(self._connections, plan)
         try:
             return self._replayed(reading.frame, plan, decoder, table)

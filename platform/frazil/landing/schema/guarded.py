@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,12 +35,23 @@ def landing_decoder(spec: TableSpec, connections: Connections) -> RecordDecoder:
     return replace(decoder, where=where, checks=_checks(spec, decoder, now) if spec.checks else None)
 
 
-def knowing_former_names(
-    decoder: RecordDecoder, spec: TableSpec, table: Table, connections: Connections
-) -> RecordDecoder:
-    """The same decoder, or one that knows the renames too that only the table remembers; raises as before."""
+def decoder_and_table(
+    spec: TableSpec, connections: Connections, ensure: Callable[[RecordDecoder], Table]
+) -> tuple[RecordDecoder, Table]:
+    """The table, and the decoder, which knows the renames too that only the table remembers.
+
+    Args:
+        spec: What is landed.
+        connections: To registry and keys.
+        ensure: Makes the table, or evolves it, by the columns of a decoder.
+
+    Raises:
+        FrazilError: See `landing_decoder`; and what `ensure` raises.
+    """
+    decoder = landing_decoder(spec, connections)
+    table = ensure(decoder)
     every = with_remembered(spec, table.metadata)
-    return decoder if every is spec else landing_decoder(every, connections)
+    return (decoder if every is spec else landing_decoder(every, connections)), table
 
 
 def _where(spec: TableSpec, key: Struct, value: Struct, now: int) -> ArrowWhere:

@@ -30,6 +30,7 @@ import frazil.landing.repairs.dead_letters
 import frazil.landing.repairs.redrive
 import frazil.landing.repairs.rollback
 import frazil.landing.repairs.selection
+import frazil.landing.schema.guarded
 import frazil.landing.source
 import frazil.tables.keys
 import frazil.upkeep.compaction.arrow
@@ -238,18 +239,18 @@ def edges() -> Iterator[Edges]:
     redrive, chosen = frazil.landing.repairs.redrive, frazil.landing.repairs.selection
     rollback, source = frazil.landing.repairs.rollback, frazil.landing.source
     rewrite, storage = frazil.upkeep.compaction.rewrite, frazil.upkeep.storage
-    columns = frazil.upkeep.compaction.arrow
+    columns, guarded = frazil.upkeep.compaction.arrow, frazil.landing.schema.guarded
     with pytest.MonkeyPatch.context() as patch:
         for module, name, put in [
             (landing, "topic_fact", made.topic_fact), (landing, "topic_facts", made.topic_facts),
-            (landing, "landing_decoder", made.decoder_for), (source, "leader_epochs", lambda *_: {}),
+            (guarded, "landing_decoder", made.decoder_for), (source, "leader_epochs", lambda *_: {}),
             (source, "Reading", made.reading),
             (landing, "lane_of", made.lane_of), (landing, "find_bad", made.find_bad),
             (frazil.landing.audit, "tally_records", made.tally_records),
             (letters, "_data_files", made.letter_files),
             (frazil.tables.keys, "_offsets_in", made.offsets_in),
-            (redrive, "landing_decoder", made.decoder_for), (redrive, "write_rows", made.write_rows),
-            (redrive, "_frame", made.frame), (rollback, "topic_facts", made.topic_facts),
+            (redrive, "write_rows", made.write_rows), (redrive, "_frame", made.frame),
+            (rollback, "topic_facts", made.topic_facts),
             (frazil.landing.cut.create, "topic_facts", made.topic_facts),
             (chosen, "_keys", made.letter_keys), (chosen, "read_letters", made.read_letters),
             (rewrite, "_written", made.rewrite), (rewrite, "live_frame", made.rows_of_files),

@@ -24,7 +24,6 @@ class Replays(StandIns):
     def each(self) -> Iterator[tuple[Any, str, Any]]:
         """See `StandIns.each`."""
         yield plan, "topic_fact", self._edges.topic_fact
-        yield run, "landing_decoder", self._edges.decoder_for
         yield run, "write_rows", self._edges.write_rows
         yield run, "find_bad", self._edges.find_bad
         yield outcome, "difference", self.difference

@@ -43,7 +43,6 @@ class KeptViews:
         ends = (CLEAN, *((CURRENT,) if self._current else ()))
         self.all = tuple(Relation(database, schema, f"{legal(name.table)}{end}".upper()) for end in ends)
         self.clean = self.all[0]
-
         typed = isinstance(spec, TableSpec) and spec.typed
         self.compared = (*((self.clean,) if typed else ()), *self.all[1:])
         """Those of which columns do not tell all that the spec says: their queries are compared."""
