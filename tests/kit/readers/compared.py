@@ -56,9 +56,9 @@ _LEFT: list[tuple[str, _Made]] = []
 
 
 def note(made: _Made) -> None:
-    """Has the rows of a topic's table compared once the module is through."""
-    test = os.environ["PYTEST_CURRENT_TEST"].partition(" ")[0]
-    _LEFT.append((test.partition("[")[0], made))
+    """Has the rows of a topic's table compared once the module is through; nothing outside of tests."""
+    if test := os.environ.get("PYTEST_CURRENT_TEST"):
+        _LEFT.append((test.partition(" ")[0].partition("[")[0], made))
 
 
 @pytest.fixture(scope="module")
