@@ -22,6 +22,7 @@ from pyiceberg.table import Table
 
 from frazil.checks.drift import find_drift
 from frazil.clients import Clients
+from frazil.publishing.columns import columns_in, digest_of
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.glue_limits import fitting
@@ -127,8 +128,8 @@ def _loaded(name: str, metadata: str) -> bytes:
 
 def _entry(name: str, table: Table) -> dict[str, Any]:
     table.metadata_location = _at(name)
-    marks = {"frazil.metadata_location": _at(name)}
-    entry = fitting(glue_table(table, name, None, marks))
+    entry = fitting(glue_table(table, name, None, {"frazil.metadata_location": _at(name)}))
+    entry["Parameters"]["frazil.columns"] = digest_of(columns_in(entry))
     return {**entry, "DatabaseName": NAMESPACE, "VersionId": "7", "CatalogId": "123456789012"}
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 from frazil.checks.run import checks_of, run_check
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError, NotYetError, RetryError, explain
-from frazil.publishing.columns import differences
+from frazil.publishing.columns import Column, differences
 from frazil.publishing.labels import label_differences
 from frazil.publishing.pointer import is_foreign, is_in_step, metadata_shown, ways_on
-from frazil.publishing.reading import Seen, read_all, resting, rows_shown
+from frazil.publishing.reading import AtRest, Seen, read_all, resting, rows_shown
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import AssetPath, Things, things
@@ -155,7 +155,7 @@ class _Compared:
     spec: AnyTable
     connections: Connections
     seen: Mapping[AssetPath, Seen]
-    known: Mapping[AssetPath, Table | FrazilError]
+    known: Mapping[AssetPath, Table | AtRest | FrazilError]
     now: float
     counts: bool
 
@@ -181,9 +181,13 @@ class _Compared:
         """A drift for each target; none where neither the table nor an entry of it is there."""
         path = self.things.iceberg_path
         table = self.known[path] if path in self.known else self._loaded()
+        targets = targets_of(self.spec, self.connections.settings)
+        if isinstance(table, AtRest):
+            yield from (self._at_rest(target, table) for target in targets)
+            return
         rows = self._rows(table) if self.counts and not isinstance(table, FrazilError) else None
         before: dict[AssetPath, Drift] = {}
-        for target in targets_of(self.spec, self.connections.settings):
+        for target in targets:
             seen = self.seen[target.path]
             drift = self._drift(target, seen, table, before.get(target.upstream))
             if drift and rows is not None and not isinstance(table, FrazilError):
@@ -199,10 +203,20 @@ class _Compared:
         except Exception as e:  # noqa: BLE001 - it is why nothing can be compared
             return explain(e)
 
+    def _in_step(self, target: Target) -> Drift:
+        return Drift(str(self.things.table), target.word, target.relations[0], "in step")
+
+    def _at_rest(self, target: Target, table: AtRest) -> Drift:
+        """Of a target that shows a table as Frazil put it there: what it tells people may differ."""
+        seen, location = self.seen[target.path], table.metadata_location
+        assert isinstance(seen, Shown)
+        drift = replace(self._in_step(target), iceberg_metadata=location, shown_metadata=location)
+        return self._changed(drift, target, None, seen)
+
     def _drift(
         self, target: Target, seen: Seen, table: Table | FrazilError, before: Drift | None
     ) -> Drift | None:
-        drift = Drift(str(self.things.table), target.word, target.relations[0], "in step")
+        drift = self._in_step(target)
         if isinstance(seen, FrazilError):
             return _without_state(drift, seen)
         if isinstance(table, NotYetError):
@@ -217,13 +231,16 @@ class _Compared:
             return self._foreign(drift, table, seen)
         if not is_in_step(table, seen.metadata_location):
             return self._published(target, self._late(drift, target, table, seen), "behind", before)
-        return self._changed(drift, target, table, seen)
+        return self._changed(drift, target, target.columns(table), seen)
 
-    def _changed(self, drift: Drift, target: Target, table: Table, seen: Shown) -> Drift:
-        """One that shows the current metadata, with the first thing in which it differs all the same."""
+    def _changed(self, drift: Drift, target: Target, columns: Sequence[Column] | None, seen: Shown) -> Drift:
+        """One that shows the current metadata, with the first thing in which it differs all the same.
+
+        `columns` are those that it should list; None where there are none to compare.
+        """
         role = self.connections.settings.snowflake.role
         differing: dict[State, tuple[str, ...]] = {
-            "columns": differences(seen.columns, target.columns(table)),
+            "columns": differences(seen.columns, columns),
             "policies": seen.unmasked,
             "grants": (f"role {role} lacks {', '.join(seen.lacks)}",) if seen.lacks else (),
             "labels": label_differences(seen.labels, target.labels()),

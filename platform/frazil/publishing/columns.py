@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
 from typing import Any
 
 
@@ -27,6 +30,17 @@ def columns_in(entry: Mapping[str, Any]) -> tuple[Column, ...]:
         Column(str(each["Name"]), str(each.get("Type", "")), str(each.get("Comment", "")))
         for each in storage.get("Columns") or ()
     )
+
+
+def digest_of(columns: Iterable[Column]) -> str:
+    """What is noted beside columns, by which they are known again as those that this Frazil put there."""
+    texts = (_plain(text) for column in columns for text in (column.name, column.type, column.comment))
+    return sha256("\n".join((_version(), *texts)).encode()).hexdigest()[:32]
+
+
+@cache
+def _version() -> str:
+    return version("frazil")
 
 
 def differences(shown: Sequence[Column] | None, wanted: Sequence[Column] | None) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import stamina
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, NotYetError, RepairError
 from frazil.publishing.adoption import adopt, is_adopted
-from frazil.publishing.columns import Column, columns_in, differences
+from frazil.publishing.columns import Column, columns_in, differences, digest_of
 from frazil.publishing.glue_answers import MEANING, Again, answers, ask, entry_of, glue_errors, send
 from frazil.publishing.labels import Labels, label_differences, labelled, labels_in, labels_of
 from frazil.publishing.lf_tags import LfTags, lf_tags_of
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 _PUT = "frazil.metadata_location"
 """Parameter of an entry: the metadata that Frazil put there. Other engines move Iceberg's own only."""
+
+_COLUMNS = "frazil.columns"
+"""Parameter of an entry: a digest of the columns that Frazil put there with that metadata."""
 
 _TABLEFLOW = Maker(
     "Tableflow's catalog integration", todo="Look at the topic's Tableflow in Confluent Cloud."
@@ -163,9 +166,8 @@ class Glue:
         sent[current] = foreign
         before = _parameter(entry, "metadata_location") if entry else None  # `glue_table` changes the entry
         entry_now = dict(entry or {})
-        wanted = labelled(
-            glue_table(table, self._table.table, entry, {_PUT: current}), entry_now, self._labels
-        )
+        marks = {_PUT: current, _COLUMNS: digest_of(self.columns(table) or ())}
+        wanted = labelled(glue_table(table, self._table.table, entry, marks), entry_now, self._labels)
         if entry is None:
             send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
             self.lf_tags.keep(connections)
@@ -211,6 +213,7 @@ class Glue:
         return entry_of(client, self.database, self._table.table)
 
     def _shown(self, entry: dict[str, Any], *, changed: bool, replaced: str = "") -> Shown:
+        columns = columns_in(entry)
         return Shown(
             self.path,
             self.upstream,
@@ -220,7 +223,8 @@ class Glue:
             facts={"version": number(entry, "VersionId")},
             put=_parameter(entry, _PUT),
             replaced=replaced,
-            columns=columns_in(entry),
+            columns=columns,
+            as_put=_parameter(entry, _COLUMNS) == digest_of(columns),
             labels=None if self.maker or self._settings.catalog == "glue" else labels_in(entry),
             account=str(entry.get("CatalogId") or ""),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -51,6 +52,13 @@ Seen: TypeAlias = Shown | FrazilError | None
 """What a target shows, why it does not tell, or None where it does not know the table."""
 
 
+@dataclass(frozen=True, slots=True)
+class AtRest:
+    """A table all of whose targets show its current metadata, with the columns that Frazil put beside it."""
+
+    metadata_location: str
+
+
 def is_listed(target: Target) -> bool:
     """Whether many of its tables cost few requests."""
     return isinstance(target, Glue)
@@ -95,29 +103,42 @@ def snowflake_before(specs: Iterable[AnyTable], connections: Connections) -> Map
 
 def resting(
     specs: Iterable[AnyTable], seen: Mapping[AssetPath, Seen], connections: Connections
-) -> Iterator[tuple[AssetPath, Table | FrazilError]]:
+) -> Iterator[tuple[AssetPath, Table | AtRest | FrazilError]]:
     """Those tables whose targets all name the catalog's own metadata, by assets; and why one is unknown.
 
-    A table has its columns of now here, and its head. Once the catalog does not answer it is asked for no
-    other table.
+    A table has its columns of now here, and its head; its metadata is not looked into where each target has
+    columns as they were put. Once the catalog does not answer it is asked for no other table.
     """
     settings = connections.settings
     targets = {things(spec, settings).table: targets_of(spec, settings) for spec in specs}
-    plain = [name for name, of in targets.items() if all(isinstance(t, (Glue, Snowflake)) for t in of)]
-    for pointer in load_pointers(connections.catalog, plain, {}, columns=True):
-        if pointer.error or all(_names(seen[t.path], pointer.location) for t in targets[pointer.name]):
+    plain = {
+        name: [seen[target.path] for target in of]
+        for name, of in targets.items()
+        if all(isinstance(target, (Glue, Snowflake)) for target in of)
+    }
+    known = {name: location for name, of in plain.items() if (location := _put_with_columns(of))}
+    for pointer in load_pointers(connections.catalog, plain, known, columns=True):
+        if pointer.error or all(_names(shown, pointer.location) for shown in plain[pointer.name]):
             yield ("iceberg", *pointer.name.identifier), _table_or_why(pointer, connections)
+
+
+def _put_with_columns(shown: Sequence[Seen]) -> str:
+    """The metadata that Frazil put into all of them with the columns that they show; else empty."""
+    put = {each.put if isinstance(each, Shown) and each.as_put else None for each in shown}
+    return (put.pop() or "") if len(put) == 1 else ""
 
 
 def _names(seen: Seen, location: str | None) -> bool:
     return isinstance(seen, Shown) and seen.metadata_location == location
 
 
-def _table_or_why(pointer: Pointer, connections: Connections) -> Table | FrazilError:
+def _table_or_why(pointer: Pointer, connections: Connections) -> Table | AtRest | FrazilError:
     try:
         with catalog_errors(connections.settings):
             if pointer.error is not None:
                 raise pointer.error
+            if pointer.location and pointer.metadata is None:
+                return AtRest(pointer.location)
             return table_of(pointer, connections.catalog)
     except Exception as e:  # noqa: BLE001 - it is why nothing can be compared
         return explain(e)

@@ -76,6 +76,8 @@ class Shown:
     replaced: str = ""  # what another engine had put there until just now
     # The columns that the target lists by itself; None where it lists none, or nobody asked for them.
     columns: tuple[Column, ...] | None = None
+    # Whether a note beside them says that they are those that Frazil put there with the metadata `put`.
+    as_put: bool = False
     # What it tells people of the table; None where it has no room for that, or nobody asked.
     labels: Labels | None = None
     # Rights that those lack who should read it there, as people say them; None where nobody knows.

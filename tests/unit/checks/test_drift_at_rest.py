@@ -13,6 +13,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.checks.drift import Drift, find_drift
 from frazil.clients import Clients
+from frazil.publishing.columns import columns_in, digest_of
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.glue_limits import fitting
@@ -41,10 +42,12 @@ class Shop:
         self.metadata = json.loads(self.table.metadata.model_dump_json(exclude_none=True))
         server.answers = {"/v1/config": _json({}), "GetTables": _json({"TableList": self.entries()})}
 
-    def entries(self, **column: str) -> list[dict[str, Any]]:
-        """Those of all tables; the first column of the first one may be another."""
+    def entries(self, *, noted: bool = False, **column: str) -> list[dict[str, Any]]:
+        """Those of all tables, where their columns are noted or not; the first one's first may be another."""
         location = self.table.metadata_location
         entry = fitting(glue_table(self.table, "t", None, {"frazil.metadata_location": location}))
+        if noted:
+            entry["Parameters"]["frazil.columns"] = digest_of(columns_in(entry))
         entries = [json.loads(json.dumps({**entry, "Name": s.topic, "VersionId": "1"})) for s in SPECS]
         entries[0]["StorageDescriptor"]["Columns"][0].update(column)
         return entries
@@ -80,9 +83,21 @@ def test_a_table_at_rest_is_asked_for_once_without_its_older_snapshots(shop: Sho
     assert len(shop.asked) == len(SPECS) + 2  # its configuration, and a page of Glue
 
 
-def test_columns_that_others_changed_are_found_in_a_table_at_rest(shop: Shop) -> None:
+def test_metadata_of_a_table_is_not_looked_into_where_its_entry_is_as_it_was_put(shop: Shop) -> None:
+    shop.server.answers["GetTables"] = _json({"TableList": shop.entries(noted=True)})
+    where = f'{{"metadata-location": "{shop.table.metadata_location}", "metadata": what is no JSON'
+    shop.loads("snapshots=refs", (200, {}, where.encode()))
+
+    drifts = shop.drifts()
+
+    assert {drift.state for drift in drifts} == {"in step"}
+    assert {drift.iceberg_metadata for drift in drifts} == {shop.table.metadata_location}
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_columns_that_others_changed_are_found_in_a_table_at_rest(shop: Shop, noted: bool) -> None:
     shop.loads("snapshots=refs")
-    shop.server.answers["GetTables"] = _json({"TableList": shop.entries(Comment="by hand")})
+    shop.server.answers["GetTables"] = _json({"TableList": shop.entries(noted=noted, Comment="by hand")})
 
     differing = [drift for drift in shop.drifts() if drift.differs]
 
