@@ -8,11 +8,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, TOMBSTONE, Entries
+from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, SKIPPED, TOMBSTONE, UNKNOWN, Entries
 from frazil_verify.expected import NOT_COMPARED
 from frazil_verify.findings import Finding
 from frazil_verify.log.records import Span
-from frazil_verify.newest import last_of, matched, newest_changes, rows_left
+from frazil_verify.newest import (
+    Order,
+    last_of,
+    matched,
+    newest_by_log,
+    newest_changes,
+    rows_left,
+    rows_left_by_log,
+    undecided,
+)
 
 _PLACE = ["partition", "offset"]
 _CHANGES = (GOOD, DELETE, TOMBSTONE)
@@ -62,11 +71,13 @@ class Comparison:
 
     Args:
         keeps_deleted: Whether deleted rows stay, with their last values.
+        by_log: Whether a database's log says which change of a key is the newest.
         unlanded: Where records stand that are bad by their size, which have no row.
     """
 
     scope: Scope
     keeps_deleted: bool = False
+    by_log: bool = False
     unverifiable: int = 0
     expired: int = 0
     unlanded: list[tuple[int, int]] = field(default_factory=list)
@@ -80,6 +91,7 @@ class Comparison:
         at = matched(records, rows, ["partition", "offset"])
         there = records[at >= 0]
         yield from _named("bad", there[there["kind"] == BAD])
+        yield from _named("unwanted", there[there["kind"] == SKIPPED])
         yield from self._altered(there, rows[at[at >= 0]])
         lacking = records[(at < 0) & (records["kind"] == GOOD)]
         yield from _named("missing", self._not_expired(lacking))
@@ -88,9 +100,11 @@ class Comparison:
     def of_keyed(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         """Each key has the row of its newest change, unless that deletes it."""
         if (records["kind"] == LARGE).any():
-            self._note_unlanded(newest_changes(_of_kinds(records, *_CHANGES, LARGE)), rows)
+            self._note_unlanded(self._order(_of_kinds(records, *_CHANGES, LARGE)), rows)
         changes = _of_kinds(_by_rows(records, rows), *_CHANGES)
-        newest = rows_left(changes) if self.keeps_deleted else newest_changes(changes)
+        if self.by_log:
+            changes, rows = self._decided(changes, rows)
+        newest = self._left(changes, rows) if self.keeps_deleted else newest_changes(changes)
         rows, doubled = _once(rows, ["identity"], newest)
         yield from _named("doubled", doubled)
         at = matched(newest, rows, ["identity"])
@@ -103,6 +117,23 @@ class Comparison:
         lacking = newest[(at < 0) & (newest["kind"] == GOOD)]
         yield from _named("missing", self._not_expired(lacking))
         yield from self._baseless(np.delete(rows, at[at >= 0]))
+
+    @property
+    def _order(self) -> Order:
+        return newest_by_log if self.by_log else newest_changes
+
+    def _left(self, changes: Entries, rows: Entries) -> Entries:
+        """A key without values before its delete may have had some in records that are gone."""
+        if self.by_log:
+            return rows_left_by_log(changes, rows, bare=not self.scope.lacks_records)
+        return rows_left(changes)
+
+    def _decided(self, changes: Entries, rows: Entries) -> tuple[Entries, Entries]:
+        """The keys of which it is known which change is the newest."""
+        odd = undecided(changes)
+        of_changes, of_rows = (np.isin(each["identity"], odd) for each in (changes, rows))
+        self.unverifiable += int(of_rows.sum())
+        return changes[~of_changes], rows[~of_rows]
 
     def _note_unlanded(self, records: Entries, rows: Entries) -> None:
         large = _of_kinds(records, LARGE)
@@ -153,12 +184,12 @@ class Comparison:
 
 
 def _by_rows(records: Entries, rows: Entries) -> Entries:
-    """Records that are bad by their size are good where they have a row."""
-    large = records["kind"] == LARGE
-    if not large.any():
-        return records
-    records = records.copy()
-    records["kind"][large] = np.where(matched(records[large], rows, _PLACE) < 0, BAD, GOOD)
+    """Records that are bad by their size, or may be left out, are good where they have a row."""
+    for kind, without in ((LARGE, BAD), (UNKNOWN, SKIPPED)):
+        chosen = records["kind"] == kind
+        if chosen.any():
+            records = records.copy()
+            records["kind"][chosen] = np.where(matched(records[chosen], rows, _PLACE) < 0, without, GOOD)
     return records
 
 

@@ -1,6 +1,6 @@
 """Digests of records and rows, in buckets on disk: what one comparison needs of them, and no more.
 
-Memory is bounded by one bucket of each side, 96 bytes an entry.
+Memory is bounded by one bucket of each side, 104 bytes an entry.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ ENTRY = np.dtype(
         ("kind", "i1"),
         ("older", "S16"),
         ("own", "S16"),
+        ("lsn", "i8"),
     ]
 )
 """`older`: the row of a record that was landed before the table had all columns of today. `own`: the metadata
-columns, where these and the others may be of two records."""
+columns, where these and the others may be of two records. `lsn`: where a change stands in a log."""
 
-GOOD, BAD, DELETE, SKIPPED, LARGE, TOMBSTONE = range(6)
+NO_LSN = -(2**63)
+"""Of a change that stands in no log, or nobody says where."""
+
+GOOD, BAD, DELETE, SKIPPED, LARGE, TOMBSTONE, UNKNOWN = range(7)
 """`LARGE`: bad by its size, unless it was landed while more was allowed. `TOMBSTONE`: a delete without a
-value, where that is another thing."""
+value, where that is another thing. `UNKNOWN`: a row, or left out."""
 
 Entries = npt.NDArray[np.void]
 
@@ -54,7 +58,7 @@ class Buckets:
         self._waiting: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
 
     def add(self, bucket: int, entry: tuple[Any, ...]) -> None:
-        """Adds one entry: identity, row, offset, time, partition, kind, older, own."""
+        """Adds one entry: identity, row, offset, time, partition, kind, older, own, lsn."""
         waiting = self._waiting[bucket % self.count]
         waiting.append(entry)
         if len(waiting) >= _FLUSH:

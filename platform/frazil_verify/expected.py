@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from confluent_kafka import Message
 
-from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, SKIPPED, TOMBSTONE, digest
+from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, NO_LSN, SKIPPED, TOMBSTONE, UNKNOWN, digest
+from frazil_verify.filters.wanted import Wanted
 from frazil_verify.findings import UnverifiableError
 from frazil_verify.log.registry import Schemas
+from frazil_verify.masks.halves import Unmasked
+from frazil_verify.masks.masks import Convert, Masks
 from frazil_verify.request import Request
-from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column
 from frazil_verify.table.names import Names, as_named, names_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import Marked, marks_of
-from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
+from frazil_verify.values.half import Filled, HalfReader, struct, within
+from frazil_verify.values.metadata import METADATA, Change, headers_of, largest_part, lsn_of
 from frazil_verify.values.naming import Headers
 
-_TYPES = {0: "NO_TIMESTAMP_TYPE", 1: "CREATE_TIME", 2: "LOG_APPEND_TIME"}
 _CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
 _OF_LARGE = {GOOD: LARGE, DELETE: BAD, TOMBSTONE: BAD}
 
 NOT_COMPARED = b""
 
 Row = tuple[Any, ...]
-Change = tuple[Any, Any]
-"""How a change of a database is called, and its source: when it was made, and where in the log."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a record makes: of which key, which row, and whether there is a row at all."""
+    """What a record makes: of which key, which row, and whether there is a row at all.
+
+    Args:
+        lsn: Where it stands in a database's log.
+    """
 
     kind: int
     key: Row = ()
     row: Row | None = None
+    lsn: int = NO_LSN
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Expected:
     Args:
         former: Names that columns had before, by their ids.
         left: The former names of columns that retypes left behind.
+        changed: Columns whose older rows may have another mask.
         then: The names of the fields when a record was landed; empty for those of today.
         defaults: Whether a field that a record lacks has its default, as in rows that were landed since the
             table has its column, or null, as in older ones (docs/types.md).
@@ -58,6 +64,7 @@ class Expected:
     columns: tuple[Column, ...]
     former: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     left: Mapping[int, str] = field(default_factory=dict)
+    changed: frozenset[str] = frozenset()
     then: Names = field(default_factory=dict)
     defaults: bool = True
 
@@ -74,16 +81,41 @@ class Expected:
 
     @cached_property
     def of_value(self) -> Filled:
-        """The columns that values fill."""
+        """The columns that values fill, as they are before masks."""
         rest = [c for c in self.columns if c.name not in self.own]
-        return filled(self.request.value, self.schemas, rest, self.inner, "value", self.left)
+        return self._unmasked_value.filled(rest, self.left)
 
     @cached_property
     def of_key(self) -> Filled:
         """The columns that keys fill: a field of both is the value's, unless it tells rows apart."""
         taken = {c.name for c in self.of_value.columns} | self.own.keys()
         rest = [c for c in self.columns if c.name not in taken - {*self.request.key_columns}]
-        return filled(self.request.key, self.schemas, rest, "", "key", self.left)
+        return self._unmasked_key.filled(rest, self.left)
+
+    @cached_property
+    def _unmasked_value(self) -> Unmasked:
+        masks, half = Masks(self.request.masks), self.request.value
+        return Unmasked(half, self.schemas, masks, self.changed, self.inner, "value")
+
+    @cached_property
+    def _unmasked_key(self) -> Unmasked:
+        masks = Masks(self.request.masks)
+        return Unmasked(self.request.key, self.schemas, masks, self.changed, "", "key")
+
+    @cached_property
+    def _masked(self) -> Mapping[str, Convert]:
+        """What makes of values that which the table has, by the column; those of the others stay."""
+        both = (*self.of_key.columns, *self.of_value.columns)
+        masks = Masks(self.request.masks)
+        return {c.name: convert for c in both if (convert := masks.of(c)) is not None}
+
+    @cached_property
+    def _wanted(self) -> Wanted | None:
+        """What says which records become rows; None where all do."""
+        if not self.request.where:
+            return None
+        known = self.of_value.columns, self.of_key.columns
+        return Wanted.of(self.request.where, *known, self._unmasked_value.column, self._unmasked_key.column)
 
     @cached_property
     def compared(self) -> tuple[Column, ...]:
@@ -129,18 +161,18 @@ class Expected:
         except NotComparedError as e:
             if self.request.key_columns:
                 raise UnverifiableError(f"a record of partition {message.partition()}: {e}") from e
-            return Made(GOOD)
+            return Made(UNKNOWN if self.request.where else GOOD)
 
     def _made(self, message: Message) -> Made:
-        headers, payload = _headers_of(message), message.value()
+        headers, payload = headers_of(message), message.value()
         if payload is not None and self._value_reader.is_of_another_table(bytes(payload), headers):
             return Made(SKIPPED)
-        key = dict(zip((c.name for c in self.of_key.columns), self._key(message, headers), strict=True))
+        key = dict(zip(self._names_of_key, self._key(message, headers), strict=True))
         if payload is None:
             return self._row(message, key, {}, self._without_value, (None, None))
         read = self._value_reader(bytes(payload), headers)
         kind, values, change = self._unwrapped(read) if self.inner else (GOOD, read, (None, None))
-        value = dict(zip((c.name for c in self.of_value.columns), values or (), strict=bool(values)))
+        value = dict(zip(self._names_of_value, values or (), strict=bool(values)))
         return self._row(message, key, value, kind, change)
 
     @property
@@ -162,13 +194,17 @@ class Expected:
     def _row(self, message: Message, key: Mapping[str, Any], value: Mapping[str, Any], kind: int,
              change: Change) -> Made:  # fmt: skip
         both = {**key, **value}
+        if self._wanted is not None and kind == GOOD and self._wanted.take(both) is not True:
+            return Made(SKIPPED)
+        if self._masked:
+            key, both = self._with_masks(key), self._with_masks(both)
         identity = tuple((key if name in key else both).get(name) for name in self.request.key_columns)
         if kind in (GOOD, DELETE, TOMBSTONE) and None in identity:
             return Made(BAD)
         if kind != GOOD and not (self.request.keeps_deleted and kind in (DELETE, TOMBSTONE)):
             return Made(kind, identity)
-        both |= {name: _METADATA[word](message, change) for name, word in self._own_compared.items()}
-        return Made(kind, identity, tuple(both.get(c.name) for c in self.compared))
+        both |= {name: METADATA[word](message, change) for name, word in self._own_compared.items()}
+        return Made(kind, identity, tuple(both.get(c.name) for c in self.compared), lsn_of(change))
 
     def digests(self, row: Row | None) -> tuple[bytes, bytes]:
         """What is compared of a row; nothing where its values are not.
@@ -184,9 +220,13 @@ class Expected:
             own.pop("source-lsn", None)
         return digest(tuple(both.values())), digest(tuple(own.values()))
 
+    def _with_masks(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        masked = {n: c(values[n]) for n, c in self._masked.items() if values.get(n) is not None}
+        return {**values, **masked}
+
     @cached_property
     def _own_compared(self) -> dict[str, str]:
-        return {name: word for name, word in self.own.items() if word in _METADATA}
+        return {name: word for name, word in self.own.items() if word in METADATA}
 
     @cached_property
     def _is_marked(self) -> Marked:
@@ -194,13 +234,30 @@ class Expected:
 
     @cached_property
     def _value_reader(self) -> HalfReader:
-        wanted = within(self.inner, self._named(self.of_value.columns))
+        wanted = within(self.inner, self._named(self._read_of_value))
         return HalfReader(self.request.value, self.schemas, wanted, "value", self.defaults, self.former)
 
     @cached_property
     def _key_reader(self) -> HalfReader:
-        wanted = struct(self._named(self.of_key.columns))
+        wanted = struct(self._named(self._read_of_key))
         return HalfReader(self.request.key, self.schemas, wanted, "key", self.defaults, self.former)
+
+    @cached_property
+    def _read_of_value(self) -> tuple[Column, ...]:
+        """The columns that values fill, and what else is asked of them."""
+        return (*self.of_value.columns, *(self._wanted.of_value if self._wanted else ()))
+
+    @cached_property
+    def _read_of_key(self) -> tuple[Column, ...]:
+        return (*self.of_key.columns, *(self._wanted.of_key if self._wanted else ()))
+
+    @cached_property
+    def _names_of_value(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self._read_of_value)
+
+    @cached_property
+    def _names_of_key(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self._read_of_key)
 
     def _named(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
         return as_named(columns, self.then) if self.then else columns
@@ -208,61 +265,5 @@ class Expected:
     def _key(self, message: Message, headers: Headers) -> Sequence[Any]:
         payload = message.key()
         if payload is None:
-            return [None] * len(self.of_key.columns)
+            return [None] * len(self._names_of_key)
         return self._key_reader(bytes(payload), headers)
-
-
-def largest_part(message: Message) -> int:
-    """Bytes of the key, the value, or all headers of a record: docs/limits.md."""
-    headers = sum(len(each[0].encode()) + len(each[1] or b"") for each in message.headers() or ())
-    return max(len(message.key() or b""), len(message.value() or b""), headers)
-
-
-def _time(message: Message) -> int | None:
-    kind, time = message.timestamp()
-    return time * 1000 if kind and abs(time) < 2**63 // 1000 else None
-
-
-def _headers_of(message: Message) -> Headers:
-    """Those that have a value."""
-    headers = message.headers() or ()
-    return [(str(header[0]), header[1]) for header in headers if isinstance(header[1], bytes)]
-
-
-def _headers(message: Message) -> tuple[tuple[Any, Any], ...] | None:
-    """Null where a record has none."""
-    return sorted_pairs(dict(headers)) if (headers := message.headers()) else None
-
-
-def _source_time(source: Row | None) -> int | None:
-    return None if source is None or source[0] is None else source[0] * 1000
-
-
-def _deleted_at(message: Message, change: Change) -> int | None:
-    """Of a delete when the source made it; of a tombstone its own time."""
-    at = _source_time(change[1])
-    return None if not _is_delete(change) else _time(message) if at is None else at
-
-
-def _is_delete(change: Change) -> bool:
-    """A tombstone has no word for what it does."""
-    return change[0] in ("d", None)
-
-
-_METADATA: Mapping[str, Callable[[Message, Change], Any]] = {
-    "topic": lambda message, _: message.topic(),
-    "partition": lambda message, _: message.partition(),
-    "offset": lambda message, _: message.offset(),
-    "leader-epoch": lambda message, _: message.leader_epoch(),
-    "timestamp": lambda message, _: _time(message),
-    "timestamp-type": lambda message, _: _TYPES[message.timestamp()[0]],
-    "headers": lambda message, _: _headers(message),
-    "raw-key": lambda message, _: message.key(),
-    "raw-value": lambda message, _: message.value(),
-    "op": lambda _, change: change[0] or "d",
-    "deleted": lambda _, change: _is_delete(change),
-    "deleted-at": _deleted_at,
-    "source-time": lambda _, change: _source_time(change[1]),
-    "source-lsn": lambda _, change: change[1] and change[1][1],
-}
-"""What a row has in its metadata columns, by word."""

@@ -16,6 +16,7 @@ KINDS = {
     "baseless": "a row names a record that the topic does not hold, though it holds later and earlier ones",
     "outside": "a row names an offset that the table's position does not cover",
     "bad": "a record that can't be read became a row",
+    "unwanted": "a row is of a record that makes none: left out, or of another table",
     "superseded": "a row is of an older change than the newest of its key",
     "out_of_place": "a row names a record of another key",
     "undeleted": "a key has a row, though its newest change deletes it",

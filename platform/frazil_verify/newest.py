@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from frazil_verify.entries import DELETE, GOOD, TOMBSTONE, Entries
+from frazil_verify.entries import DELETE, GOOD, NO_LSN, TOMBSTONE, Entries
+
+Places = npt.NDArray[np.int64]
+
+Order = Callable[[Entries], Entries]
+"""Of each key the change that counts."""
 
 
 def newest_changes(changes: Entries) -> Entries:
@@ -21,32 +27,97 @@ def newest_changes(changes: Entries) -> Entries:
     return changes[last_of(changes, ["identity"])]
 
 
+def newest_by_log(changes: Entries) -> Entries:
+    """Of each key the change that stands last in the database's log; without its places as without the log.
+
+    Source: docs/cdc.md, "By the database's log".
+    """
+    has_place = np.isin(changes["identity"], changes["identity"][changes["lsn"] != NO_LSN])
+    placed, others = changes[has_place], newest_changes(changes[~has_place])
+    placed = placed[np.lexsort([placed[name] for name in ("offset", "partition", "lsn", "identity")])]
+    newest = np.concatenate([placed[last_of(placed, ["identity"])], others])
+    ordered: Entries = newest[np.argsort(newest["identity"])]
+    return ordered
+
+
+def undecided(changes: Entries) -> npt.NDArray[np.bytes_]:
+    """The keys of which a change has no place in the log, where the log and the timestamps say two things.
+
+    What became of them goes by what landed together, which the records do not tell.
+    """
+    changes = without_echoes(changes)
+    lacking = changes["identity"][changes["lsn"] == NO_LSN]
+    odd = [lacking[:0]]
+    for part in (changes, changes[changes["kind"] == GOOD]):
+        by_log, by_time = newest_by_log(part), newest_changes(part)
+        differ = (by_log["partition"] != by_time["partition"]) | (by_log["offset"] != by_time["offset"])
+        odd.append(by_log["identity"][differ])
+    return np.intersect1d(np.concatenate(odd), lacking)
+
+
 def rows_left(changes: Entries) -> Entries:
     """Of each key what its row must be where deleted rows stay.
 
     A deleted row has the values that it had last, and the metadata columns of the record that deleted it. A
     key without values before its delete has no row. Source: docs/cdc.md, "Soft deletes".
     """
-    changes = _without_echoes(changes)
+    changes = without_echoes(changes)
     newest = newest_changes(changes)
-    had = newest_changes(changes[changes["kind"] == GOOD])
     deleted = np.flatnonzero(newest["kind"] == DELETE)
-    at = matched(newest[deleted], had, ["identity"])
-    marked, values = deleted[at >= 0], had[at[at >= 0]]
-    for name in ("row", "older"):
-        newest[name][marked] = values[name]
+    marked = _take_values(newest, deleted, newest_changes(changes[changes["kind"] == GOOD]))
     newest["kind"][marked] = GOOD
     return newest
 
 
-def _without_echoes(changes: Entries) -> Entries:
-    """Changes without tombstones that follow a delete of their key in its partition; others are deletes."""
+def rows_left_by_log(changes: Entries, rows: Entries, *, bare: bool) -> Entries:
+    """The same where the database's log says the order.
+
+    What lands behind its delete changes no deleted row: so its values are those of any change of its key, or
+    none. Of those the table's own count.
+
+    Args:
+        changes: Of good records.
+        rows: Those of the table.
+        bare: Whether a key without values before its delete has a row of the key alone, or may have others.
+    """
+    changes = without_echoes(changes)
+    newest, good = newest_by_log(changes), changes[changes["kind"] == GOOD]
+    deleted = np.flatnonzero(newest["kind"] == DELETE)
+    marked = _take_values(newest, deleted, newest_by_log(good))
+    before = good.copy()
+    before["row"] = before["older"]
+    had = np.concatenate([changes[changes["kind"] == DELETE], before, good])
+    shown = had[matched(had, rows, ["identity", "row"]) >= 0]
+    shown = shown[np.argsort(shown["identity"])]
+    _take_values(newest, deleted, shown[last_of(shown, ["identity"])])
+    newest["kind"][deleted if bare else marked] = GOOD
+    return newest
+
+
+def _take_values(newest: Entries, deleted: Places, had: Entries) -> Places:
+    """Gives changes that delete the values of their keys; says which of them have some."""
+    at = matched(newest[deleted], had, ["identity"])
+    marked, values = deleted[at >= 0], had[at[at >= 0]]
+    for name in ("row", "older"):
+        newest[name][marked] = values[name]
+    return marked
+
+
+def without_echoes(changes: Entries) -> Entries:
+    """Changes without tombstones that follow a delete of their key in its partition; others are deletes.
+
+    These take the place in the log of the record of their key before them.
+    """
     changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
     ends = changes["kind"] != GOOD
     follows = np.zeros(len(changes), bool)
     same = [changes[name][1:] == changes[name][:-1] for name in ("identity", "partition")]
-    follows[1:] = same[0] & same[1] & ends[:-1]
-    kept: Entries = changes[~(follows & (changes["kind"] == TOMBSTONE))]
+    follows[1:] = same[0] & same[1]
+    echoes = changes["kind"] == TOMBSTONE
+    echoes[1:] &= follows[1:] & ends[:-1]
+    taking = np.flatnonzero((changes["kind"] == TOMBSTONE) & follows & ~echoes)
+    changes["lsn"][taking] = changes["lsn"][taking - 1]
+    kept: Entries = changes[~echoes]
     kept["kind"][kept["kind"] == TOMBSTONE] = DELETE
     return kept
 
@@ -59,8 +130,8 @@ def last_of(entries: Entries, names: list[str]) -> npt.NDArray[np.bool_]:
     return last
 
 
-def matched(wanted: Entries, present: Entries, names: list[str]) -> npt.NDArray[np.int64]:
-    """Where each of the wanted stands among what is held; -1 where it does not. Both have each once."""
+def matched(wanted: Entries, present: Entries, names: list[str]) -> Places:
+    """Where each of the wanted stands among what is held; -1 where it does not."""
     both = np.concatenate([_places(present, names), _places(wanted, names)])
     _, first, inverse = np.unique(both, return_index=True, return_inverse=True)
     places = first[inverse.ravel()[len(present) :]]

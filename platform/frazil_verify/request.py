@@ -47,6 +47,17 @@ class Listed(_Part):
     millis: bool = False
 
 
+class Mask(_Part):
+    """What is written of a field in the place of its values.
+
+    Args:
+        key: That of a hash.
+    """
+
+    word: Literal["hash", "last4", "redact", "drop"]
+    key: SecretStr = SecretStr("")
+
+
 class Half(_Part):
     """The key or the value of a record.
 
@@ -83,8 +94,11 @@ class Request(_Part):
         metadata_columns: Names in the table by word, such as `offset`.
         null_value: What a record without a value is.
         keeps_deleted: Whether deleted rows stay, marked.
-        keeps_deleted: bool = False
-    max_record_bytes: A record whose key, value or headers have more is a bad record.
+        order_by: What says which change of a key is the newest; `source.lsn`: the log of the database.
+        where: An expression that says which records become rows; empty where all do.
+        masks: Those of fields, by their paths.
+        mask_migrations: The paths of fields whose masks changed, by the ids of what approved it.
+        max_record_bytes: A record whose key, value or headers have more is a bad record.
         rows_per_bucket: About how many rows are compared at once; memory follows it.
     """
 
@@ -101,5 +115,9 @@ class Request(_Part):
     metadata_columns: dict[str, str]
     null_value: Literal["bad", "skip", "keep", "delete"] = "bad"
     keeps_deleted: bool = False
+    order_by: Literal["offset", "source.lsn"] = "offset"
+    where: str = ""
+    masks: dict[str, Mask] = Field(default_factory=dict)
+    mask_migrations: dict[str, str] = Field(default_factory=dict)
     max_record_bytes: int = 32 * 2**20
     rows_per_bucket: int = Field(1_000_000, ge=1000)

@@ -13,7 +13,10 @@ from frazil_verify.entries import (
     BAD,
     DELETE,
     GOOD,
+    NO_LSN,
+    SKIPPED,
     TOMBSTONE,
+    UNKNOWN,
     Buckets,
     bucket_of_key,
     bucket_of_place,
@@ -26,6 +29,7 @@ from frazil_verify.ledger import Claim, Eras, disagreements, newest_claim
 from frazil_verify.letters import Letters, places_of
 from frazil_verify.log.records import NO_ID, Log, Records, Span
 from frazil_verify.log.registry import Schemas, schemas_of
+from frazil_verify.masks.masks import changed_masks
 from frazil_verify.readings import Readings
 from frazil_verify.request import Request
 from frazil_verify.table.metadata import TableMetadata
@@ -42,7 +46,7 @@ class Verification:
     """One table beside its topic.
 
     Args:
-        folder: Where entries are kept until the end; 96 bytes for each record and each row.
+        folder: Where entries are kept until the end; 104 bytes for each record and each row.
         log: The topic's records.
         schemas: Those that the records name.
     """
@@ -67,7 +71,8 @@ class Verification:
         for finding in disagreements(self._table, each_is_a_row=not self._is_keyed):
             report.add(finding)
         records, rows = self._records(report), self._rows(report)
-        comparison = Comparison(self._scope, self.request.keeps_deleted)
+        by_log = self.request.order_by == "source.lsn"
+        comparison = Comparison(self._scope, self.request.keeps_deleted, by_log)
         for finding in self._named(self._compared(comparison, records, rows, report)):
             report.add(finding)
         report.unverifiable_rows, report.expired_rows = comparison.unverifiable, comparison.expired
@@ -119,7 +124,8 @@ class Verification:
         table = self._table
         every, now = table.schemas.values(), table.schema
         former, left = former_names(every, now), left_behind(every, now)
-        return Expected(self.request, self.schemas, table.columns, former, left)
+        changed = changed_masks(table.document.get("properties", {}), self.request.mask_migrations)
+        return Expected(self.request, self.schemas, table.columns, former, left, changed)
 
     @cached_property
     def _readings(self) -> Readings:
@@ -141,7 +147,7 @@ class Verification:
             made, older = self._readings(message)
             report.records += 1
             partition, offset, time = message.partition() or 0, message.offset() or 0, message.timestamp()[1]
-            if made.kind == GOOD and made.row is None:
+            if made.kind in (GOOD, UNKNOWN) and made.row is None:
                 report.uncompared_records += 1
                 self._letters.see_unknown((partition, offset))
             if made.kind == BAD:
@@ -150,7 +156,7 @@ class Verification:
             key = digest(made.key) if self._is_keyed and made.key else _NOWHERE
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)
             (row, own), (before, _) = (self._expected.digests(each.row) for each in (made, older))
-            buckets.add(place, (key, row, offset, time, partition, made.kind, before, own))
+            buckets.add(place, (key, row, offset, time, partition, made.kind, before, own, made.lsn))
         return buckets
 
     def _rows(self, report: Report) -> Buckets:
@@ -161,7 +167,7 @@ class Verification:
             identity = digest(tuple(row[at] for at in key)) if self._is_keyed else _NOWHERE
             bucket = bucket_of_key(identity) if self._is_keyed else bucket_of_place(partition, offset)
             landed, own = self._expected.digests(row)
-            buckets.add(bucket, (identity, landed, offset, 0, partition, GOOD, landed, own))
+            buckets.add(bucket, (identity, landed, offset, 0, partition, GOOD, landed, own, NO_LSN))
         return buckets
 
     def _named(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -185,7 +191,7 @@ class Verification:
         readings = self._again(partition, offset)
         if not readings:
             return "baseless"
-        return "bad" if readings[0].kind == BAD else "out_of_place"
+        return {BAD: "bad", SKIPPED: "unwanted"}.get(readings[0].kind, "out_of_place")
 
     def _explained(self, altered: list[Finding]) -> Iterator[Finding]:
         """The first of those that differ with the columns that do, then the others."""

@@ -16,6 +16,7 @@ from frazil.checks.result import Subject, Verdict
 from frazil.errors import ConfigureError, FaultError, MissingError
 from frazil.formats.columns.columns import names_by_word, rest_field
 from frazil.formats.kinds import PLAIN_FORMATS
+from frazil.formats.masks.guard import Masks
 from frazil.formats.registry.subjects import subject_versions
 from frazil.kafka.clients import client_config
 from frazil.landing.upsert.key import key_columns
@@ -123,7 +124,20 @@ def request(subject: Subject[TableSpec]) -> Document:
         "metadata_columns": names_by_word(spec),
         "null_value": spec.on_null_value,
         "keeps_deleted": spec.keeps_deleted,
+        "order_by": spec.order_by,
+        "where": spec.where,
+        "masks": _masks(spec, settings),
+        "mask_migrations": {m.id: m.mask.column for m in spec.migrations if m.mask},
         "max_record_bytes": settings.spark.max_record_bytes,
+    }
+
+
+def _masks(spec: TableSpec, settings: Settings) -> Document:
+    """The masks of fields by path, with the keys of hashes; raises ConfigureError where one is missing."""
+    keys = Masks.of(spec, settings.named_keys).keys
+    return {
+        path: {"word": mask.word, "key": keys[path].decode() if path in keys else ""}
+        for path, mask in spec.masks.items()
     }
 
 
@@ -142,12 +156,8 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "Tableflow writes it"
     if spec.keeps_versions:
         yield "it holds all versions of its rows"
-    if spec.order_by != "offset":
-        yield "the database's log says the order"
     if spec.validation == "strict":
         yield "validate: strict makes records bad by rules that the verifier does not know"
-    if spec.masks or spec.where:
-        yield "fields are masked, or records are left out"
     if spec.encryption == "decrypt":
         yield "its fields are decrypted"
     if spec.rules == "enforce":

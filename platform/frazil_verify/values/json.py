@@ -33,7 +33,7 @@ class JsonReader:
     """
 
     def __init__(self, writer: Schema, wanted: Mapping[str, Any], root: str = "value") -> None:
-        compiler = _Compiler(writer)
+        compiler = Compiler(writer)
         self._root = "" if compiler.has_fields else root
         self._convert = compiler.compile(compiler.record(root), wanted)
         self._wanted, self._widest = wanted, widest(wanted)
@@ -74,13 +74,13 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def properties(schema: Schema, inner: str, root: str) -> Mapping[str, Any]:
     """The properties that a schema declares of its records, or of a property of them."""
-    compiler = _Compiler(schema)
+    compiler = Compiler(schema)
     members = compiler.properties(compiler.record(root))
     return compiler.properties(compiler.plain(members.get(inner, {}))) if inner else members
 
 
 @dataclass
-class _Compiler:
+class Compiler:
     """Makes of a schema what turns a value into a canonical one."""
 
     schema: Schema

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from kit.planted.faults import COUNT, Found, Plant, counts_amiss
+from kit.planted.leaks import FILTERED, MASKED
 from kit.planted.ledgers import COMPACTIONS, COUNTS, LEDGERS, LETTERS
 from kit.planted.places import KEYS, ROWS
 from kit.planted.tables import Case, case_of
@@ -15,6 +16,7 @@ from kit.planted.values import METADATA, VALUES
 
 KINDS: Mapping[str, Plant] = {
     **VALUES, **METADATA, **ROWS, **KEYS, **LEDGERS, **COUNTS, **LETTERS, **COMPACTIONS,
+    **MASKED, **FILTERED,
 }  # fmt: skip
 
 
@@ -50,10 +52,19 @@ _FORMS = (
 )  # fmt: skip
 
 
+def guarded(shape: Shape, chance: Random) -> Shape:
+    """The same, with masks or with a filter, or with both."""
+    filtered = shape.mode == "append" and chance.random() < 0.5
+    return replace(shape, masked=chance.random() < 0.5, filtered=filtered)
+
+
 def _shape(kind: str, chance: Random) -> Shape:
     """One that has what the kind is a fault of."""
     while True:
         drawn = shape(chance)
+        drawn = replace(drawn, masked=kind in MASKED, filtered=kind in FILTERED)
+        if kind in FILTERED and drawn.mode != "append":
+            continue
         if kind in KEYS and drawn.mode == "append":
             continue
         if kind in LETTERS and not drawn.letters:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from confluent_kafka import Message
 
 from kit.planted.columns import COLUMNS, EXTRA, Values, arrow_of, columns_of
+from kit.planted.guarded import KEY, MASKS, WHERE, masked_schema
 from kit.planted.iceberg import Written
 from kit.planted.topics import TOPIC, Place, Shape, Span, Topic, topic_of
 
@@ -111,6 +112,8 @@ def asked(case: Case, folder: Path) -> dict[str, Any]:
         "mode": shape.mode, "key": key, "value": registered, "key_columns": ["key"] if keyed else [],
         "metadata_columns": {word: f"$${word}" for word in METADATA | _OF_CHANGE | _OF_DELETE},
         "null_value": "delete" if keyed else "bad", "keeps_deleted": shape.soft,
+        "where": WHERE if shape.filtered else "",
+        "masks": {p: {"word": w, "key": KEY} for p, w in MASKS.items()} if shape.masked else {},
     }  # fmt: skip
 
 
@@ -135,6 +138,7 @@ def _schemas(shape: Shape) -> tuple[pa.Schema, pa.Schema]:
     own = METADATA | (_OF_CHANGE if shape.mode == "cdc" else {}) | (_OF_DELETE if shape.soft else {})
     columns = [(c.name, c.arrow) for c in columns_of(shape.form) if c.name != EXTRA]
     early = pa.schema([("key", pa.string()), *columns, *((f"$${word}", kind) for word, kind in own.items())])
+    early = masked_schema(early) if shape.masked else early
     return early, early.append(pa.field(EXTRA, pa.int32())) if shape.evolved else early
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
@@ -11,10 +11,11 @@ from typing import Any, Literal
 from confluent_kafka import Message
 
 from kit.planted.columns import EXTRA, Format, Values, columns_of, drawn
+from kit.planted.guarded import is_wanted, masked
 from kit.planted.written import changed, schema_of, written
 
 Mode = Literal["append", "upsert", "cdc"]
-Kind = Literal["good", "bad", "delete"]
+Kind = Literal["good", "bad", "delete", "left out"]
 Place = tuple[int, int]
 Span = tuple[int, int]
 
@@ -33,6 +34,8 @@ class Shape:
         compacted: Whether the table's files were written anew.
         letters: Whether bad records are dead letters; else they are skipped.
         soft: Whether deleted rows of a database's table stay, marked.
+        masked: Whether fields are masked.
+        filtered: Whether some records are left out.
     """
 
     form: Format
@@ -41,11 +44,13 @@ class Shape:
     compacted: bool
     letters: bool
     soft: bool = False
+    masked: bool = False
+    filtered: bool = False
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A record, and the row that it makes of its key."""
+    """A record, the row that it makes of its key, and what it holds before it is masked."""
 
     partition: int
     offset: int
@@ -57,6 +62,7 @@ class Sent:
     kind: Kind
     landing: int
     row: Values = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
 
     @property
     def place(self) -> Place:
@@ -125,7 +131,7 @@ class Topic:
 
     def newest(self) -> dict[bytes, Sent]:
         """By key its last change."""
-        return {record.key: record for record in self.landed if record.kind != "bad"}
+        return {r.key: r for r in self.landed if r.kind not in ("bad", "left out")}
 
     @cached_property
     def schemas(self) -> dict[str, dict[str, Any]]:
@@ -153,6 +159,8 @@ def _record(shape: Shape, chance: Random, partition: int, offset: int, landing: 
     evolved = shape.evolved and landing > 0
     key = f"{partition}-{chance.randrange(_KEYS)}"
     values = drawn(shape.form, chance, evolved=evolved)
+    if shape.filtered and kind == "good" and not is_wanted(values):
+        kind = "left out"
     change: Values = {"op": chance.choice("cru") if kind == "good" else "d"}
     change["source"] = {"ts_ms": _FIRST + chance.randrange(10**9), "lsn": chance.choice((None, offset))}
     bare = Sent(
@@ -161,7 +169,8 @@ def _record(shape: Shape, chance: Random, partition: int, offset: int, landing: 
         (chance.choice((1, 2)), _FIRST + chance.randrange(10**9)), chance.randrange(9), kind, landing,
     )  # fmt: skip
     own = {"op": change["op"], "source": change["source"]} if shape.mode == "cdc" else {}
-    return Sent(**{**bare.__dict__, "row": _row(bare, key, values, own)})
+    row = _row(bare, key, masked if shape.masked else dict, values, own)
+    return Sent(**{**bare.__dict__, "row": row, "values": values})
 
 
 def _key(shape: Shape, key: str) -> bytes:
@@ -189,7 +198,7 @@ def _schema(shape: Shape, evolved: bool) -> Values:
     return schema_of(shape.form, evolved=evolved, change=shape.mode == "cdc")
 
 
-def _row(sent: Sent, key: str, values: Values, change: Values) -> Values:
+def _row(sent: Sent, key: str, shown: Callable[[Values], Values], values: Values, change: Values) -> Values:
     own: Values = {
         "$$topic": TOPIC, "$$partition": sent.partition, "$$headers": dict(sent.headers) or None,
         "$$leader-epoch": sent.epoch, "$$offset": sent.offset, "$$timestamp": sent.time[1] * 1000,
@@ -200,7 +209,7 @@ def _row(sent: Sent, key: str, values: Values, change: Values) -> Values:
         own["$$source-lsn"] = change["source"]["lsn"]
         own["$$deleted"] = change["op"] == "d"
         own["$$deleted-at"] = own["$$source-time"] if own["$$deleted"] else None
-    return {"key": key, **values, **own}
+    return {**shown({"key": key, **values}), **own}
 
 
 def value_names(shape: Shape) -> list[str]:

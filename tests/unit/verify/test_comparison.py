@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from frazil_verify.comparison import Comparison, Scope
-from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, LARGE, SKIPPED, Buckets, Entries, digest
+from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, LARGE, NO_LSN, SKIPPED, Buckets, Entries, digest
 
 SCOPE = Scope(landed={0: (0, 100), 1: (10, 90)}, kept={0: (0, 120), 1: (20, 120)})
 
 
 def entries(*made: tuple[Any, ...]) -> Entries:
     """Of identity, row, offset, time, partition and kind; older rows are the same."""
-    return np.array([(*each, each[1], b"") for each in made], ENTRY)
+    return np.array([(*each, each[1], b"", NO_LSN) for each in made], ENTRY)
 
 
 @dataclass
@@ -203,7 +203,7 @@ def test_a_record_that_is_too_large_is_a_row_or_bad(keyed: bool) -> None:
 def test_entries_come_back_from_the_bucket_that_they_were_put_into(tmp_path: Path) -> None:
     buckets = Buckets(tmp_path / "entries", 3)
     for number in range(20_000):
-        buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD, b"", b""))
+        buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD, b"", b"", NO_LSN))
 
     buckets_read: list[Entries] = [buckets.entries(bucket) for bucket in range(3)]
 

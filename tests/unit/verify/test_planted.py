@@ -21,7 +21,7 @@ from frazil_verify.findings import SAMPLES, Report, UnverifiableError
 from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Request
 from frazil_verify.verification import Verification
-from kit.planted.kinds import KINDS, planted, shape
+from kit.planted.kinds import KINDS, guarded, planted, shape
 from kit.planted.tables import Case, Given, asked, case_of
 from kit.planted.topics import Shape
 
@@ -57,7 +57,7 @@ def test_a_planted_fault_is_found_and_named_and_nothing_else_is(kind: str, tmp_p
 @pytest.mark.parametrize("number", range(CLEAN))
 def test_a_table_that_holds_its_topic_has_no_finding(number: int, tmp_path: Path) -> None:
     chance = Random(f"clean-{SEED}-{number}")
-    case = case_of(shape(chance), chance)
+    case = case_of(guarded(shape(chance), chance), chance)
 
     report = verified(case, tmp_path)
 

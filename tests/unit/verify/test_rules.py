@@ -11,7 +11,6 @@ import avro.schema
 import pytest
 from confluent_kafka import Message
 
-from frazil_verify.expected import largest_part
 from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
 from frazil_verify.table.metadata import Column
@@ -19,6 +18,7 @@ from frazil_verify.values.avro import AvroReader
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.half import HalfReader, filled
 from frazil_verify.values.json import JsonReader
+from frazil_verify.values.metadata import largest_part
 from frazil_verify.values.protobuf import ProtobufReader
 from frazil_verify.values.width import check_width
 

@@ -1,0 +1,1 @@
+"""Fields whose values no row has as they came: docs/masks.md."""
