@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -103,11 +103,11 @@ class Expected:
         return Unmasked(self.request.key, self.schemas, masks, self.changed, "", "key")
 
     @cached_property
-    def _masked(self) -> Mapping[str, Convert]:
-        """What makes of values that which the table has, by the column; those of the others stay."""
-        both = (*self.of_key.columns, *self.of_value.columns)
-        masks = Masks(self.request.masks)
-        return {c.name: convert for c in both if (convert := masks.of(c)) is not None}
+    def _masked(self) -> list[tuple[int, Convert]]:
+        """Where values stand that are masked, and what makes of each that which the table has."""
+        masks, both = Masks(self.request.masks), (*self._read_of_key, *self._read_of_value)
+        converts = [masks.of(c) for c in both]
+        return [(at, convert) for at, convert in enumerate(converts) if convert is not None]
 
     @cached_property
     def _wanted(self) -> Wanted | None:
@@ -167,13 +167,12 @@ class Expected:
         headers, payload = headers_of(message), message.value()
         if payload is not None and self._value_reader.is_of_another_table(bytes(payload), headers):
             return Made(SKIPPED)
-        key = dict(zip(self._names_of_key, self._key(message, headers), strict=True))
+        key = self._key(message, headers)
         if payload is None:
-            return self._row(message, key, {}, self._without_value, (None, None))
+            return self._row(message, key, None, self._without_value, (None, None))
         read = self._value_reader(bytes(payload), headers)
         kind, values, change = self._unwrapped(read) if self.inner else (GOOD, read, (None, None))
-        value = dict(zip(self._names_of_value, values or (), strict=bool(values)))
-        return self._row(message, key, value, kind, change)
+        return self._row(message, key, values, kind, change)
 
     @property
     def _without_value(self) -> int:
@@ -191,20 +190,60 @@ class Expected:
         kind = _CHANGES.get(op, BAD)
         return BAD if kind == GOOD and row is None else kind, row, (op, source)
 
-    def _row(self, message: Message, key: Mapping[str, Any], value: Mapping[str, Any], kind: int,
-             change: Change) -> Made:  # fmt: skip
-        both = {**key, **value}
-        if self._wanted is not None and kind == GOOD and self._wanted.take(both) is not True:
+    def _row(self, message: Message, key: Row, value: Row | None, kind: int, change: Change) -> Made:
+        both: Sequence[Any] = (*key, *(self._no_values if value is None else value))
+        if self._wanted is not None and kind == GOOD and not self._is_wanted(both):
             return Made(SKIPPED)
         if self._masked:
-            key, both = self._with_masks(key), self._with_masks(both)
-        identity = tuple((key if name in key else both).get(name) for name in self.request.key_columns)
+            both = self._with_masks(both)
+        identity = tuple([both[at] for at in self._places_of_identity])
         if kind in (GOOD, DELETE, TOMBSTONE) and None in identity:
             return Made(BAD)
         if kind != GOOD and not (self.request.keeps_deleted and kind in (DELETE, TOMBSTONE)):
             return Made(kind, identity)
-        both |= {name: METADATA[word](message, change) for name, word in self._own_compared.items()}
-        return Made(kind, identity, tuple(both.get(c.name) for c in self.compared), lsn_of(change))
+        all_values = (*both, *[of(message, change) for of in self._own_values])
+        row = tuple([all_values[at] for at in self._places_of_row])
+        return Made(kind, identity, row, lsn_of(change))
+
+    def _is_wanted(self, values: Sequence[Any]) -> bool:
+        assert self._wanted is not None
+        by_name = {name: values[at] for name, at in self._places.items()}
+        return self._wanted.take(by_name) is True
+
+    def _with_masks(self, values: Sequence[Any]) -> Sequence[Any]:
+        masked = [*values]
+        for at, convert in self._masked:
+            if masked[at] is not None:
+                masked[at] = convert(masked[at])
+        return masked
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where the value of a field stands behind those of the key: a key's is told apart by its own."""
+        key = {c.name: at for at, c in enumerate(self._read_of_key)}
+        value = {c.name: at for at, c in enumerate(self._read_of_value, len(key))}
+        return {**key, **value, **{name: key[name] for name in self.request.key_columns if name in key}}
+
+    @cached_property
+    def _no_values(self) -> Row:
+        return (None,) * len(self._read_of_value)
+
+    @cached_property
+    def _places_of_identity(self) -> list[int]:
+        if missing := [name for name in self.request.key_columns if name not in self._places]:
+            raise UnverifiableError(f"rows are told apart by {', '.join(missing)}, which can't be compared")
+        return [self._places[name] for name in self.request.key_columns]
+
+    @cached_property
+    def _places_of_row(self) -> list[int]:
+        """Where the values of a row stand: those of its metadata columns come last."""
+        first = len(self._read_of_key) + len(self._read_of_value)
+        places = {**self._places, **{name: at for at, name in enumerate(self._own_compared, first)}}
+        return [places[c.name] for c in self.compared]
+
+    @cached_property
+    def _own_values(self) -> list[Callable[[Message, Change], Any]]:
+        return [METADATA[word] for word in self._own_compared.values()]
 
     def digests(self, row: Row | None) -> tuple[bytes, bytes]:
         """What is compared of a row; nothing where its values are not.
@@ -219,10 +258,6 @@ class Expected:
         if own.get("deleted") and own.get("source-time") is None:
             own.pop("source-lsn", None)
         return digest(tuple(both.values())), digest(tuple(own.values()))
-
-    def _with_masks(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        masked = {n: c(values[n]) for n, c in self._masked.items() if values.get(n) is not None}
-        return {**values, **masked}
 
     @cached_property
     def _own_compared(self) -> dict[str, str]:
@@ -251,19 +286,11 @@ class Expected:
     def _read_of_key(self) -> tuple[Column, ...]:
         return (*self.of_key.columns, *(self._wanted.of_key if self._wanted else ()))
 
-    @cached_property
-    def _names_of_value(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self._read_of_value)
-
-    @cached_property
-    def _names_of_key(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self._read_of_key)
-
     def _named(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
         return as_named(columns, self.then) if self.then else columns
 
-    def _key(self, message: Message, headers: Headers) -> Sequence[Any]:
+    def _key(self, message: Message, headers: Headers) -> Row:
         payload = message.key()
         if payload is None:
-            return [None] * len(self._names_of_key)
+            return (None,) * len(self._read_of_key)
         return self._key_reader(bytes(payload), headers)

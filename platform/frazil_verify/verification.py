@@ -155,7 +155,8 @@ class Verification:
                     report.add(finding)
             key = digest(made.key) if self._is_keyed and made.key else _NOWHERE
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)
-            (row, own), (before, _) = (self._expected.digests(each.row) for each in (made, older))
+            row, own = self._expected.digests(made.row)
+            before = row if older is made else self._expected.digests(older.row)[0]
             buckets.add(place, (key, row, offset, time, partition, made.kind, before, own, made.lsn))
         return buckets
 

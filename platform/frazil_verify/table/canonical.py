@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from frazil_verify.findings import UnverifiableError
 from frazil_verify.table.metadata import Column, columns_of
 
 _EXACT = Context(prec=100)
+_FEW, _FIRST = 2, itemgetter(0)
 
 Values = Sequence[Any]
 
@@ -57,6 +59,10 @@ def number(value: float | None) -> float | None:
 
 def sorted_pairs(pairs: Mapping[Any, Any]) -> tuple[tuple[Any, Any], ...]:
     """A map in an order of its own."""
+    if len(pairs) < _FEW:
+        return tuple(pairs.items())
+    if isinstance(next(iter(pairs)), str):
+        return tuple(sorted(pairs.items(), key=_FIRST))
     return tuple(sorted(pairs.items(), key=lambda pair: repr(pair[0])))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +26,7 @@ from frazil_verify.table.metadata import columns_of
 from frazil_verify.values.avro_schema import as_record, branch_name, fields_of, kind_of, parsed
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import with_logical_types
-from frazil_verify.values.plain.avro import Convert, plain
+from frazil_verify.values.plain.avro import Convert, itself, nothing, plain
 
 Former = Mapping[int, Sequence[str]]
 _NESTED = ("record", "error", "array", "map")
@@ -96,16 +97,15 @@ class _Compiler:
         if kind == "map":
             value = _value_of(want)
             bare, convert = self.compile(node["values"], _part(newest, "values"), value)
-            return {"type": "map", "values": bare}, lambda v: sorted_pairs(
-                {k: convert(each) for k, each in v.items()}
-            )
+            made = sorted_pairs if convert is itself else partial(_pairs, convert)
+            return {"type": "map", "values": bare}, made
         return self._bare(node, kind), plain(node, kind, want)
 
     def _within_itself(self, name: str, want: Any) -> tuple[Any, Convert]:
         """A record within a record of its own kind, which is read, and looked at by nobody."""
         if want is not None:
             raise NotComparedError("a record that holds itself")
-        return self._around[name], _nothing
+        return self._around[name], nothing
 
     def _record(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
         called, around = self._name(), self._around
@@ -116,22 +116,24 @@ class _Compiler:
 
     def _fields(self, own: Mapping[str, Any], newest: Any, want: Any) -> tuple[Any, Convert]:
         alone = {name: self.compile(f["type"], None, None) for name, f in own.items()}
-        takes, bare = [], {name: kind for name, (kind, _) in alone.items()}
+        takes: list[tuple[str, Convert]] = []
+        bare = {name: kind for name, (kind, _) in alone.items()}
         for column in columns_of(want) if _is(want, "struct") else ():
             former, known = self.former.get(column.id, ()), fields_of(newest)
             wanted = next((known[n] for n in (column.name, *former) if n in known), None)
             others = (*(wanted or {}).get("aliases", ()), *former)
             name = next((n for n in (column.name, *others) if n in own), None)
             if name is None:
-                takes.append(_constant(wanted, column.type) if self.defaults else _nothing)
+                takes.append(("", _constant(wanted, column.type) if self.defaults else nothing))
                 continue
             bare[name], convert = self.compile(own[name]["type"], wanted and wanted["type"], column.type)
-            takes.append(_taken(name, convert))
+            takes.append((name, convert))
             alone.pop(name, None)
         width = len(takes)  # fields without a column are judged all the same
-        takes += [_taken(n, convert) for n, (_, convert) in alone.items() if n in fields_of(newest)]
+        judged = ((n, convert) for n, (_, convert) in alone.items() if n in fields_of(newest))
+        takes += [(n, convert) for n, convert in judged if convert is not nothing]
         fields = [{"name": n, "type": t} for n, t in bare.items()]
-        return fields, lambda value: tuple(take(value) for take in takes)[:width]
+        return fields, _taken(takes, width)
 
     def _array(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
         if _is(want, "map"):
@@ -142,15 +144,17 @@ class _Compiler:
             )
         element = want["element"] if _is(want, "list") else None
         bare, convert = self.compile(node["items"], _part(newest, "items"), element)
-        return {"type": "array", "items": bare}, lambda v: tuple(convert(each) for each in v)
+        made = tuple if convert is itself else lambda v: tuple([convert(each) for each in v])
+        return {"type": "array", "items": bare}, made
 
     def _union(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
         branches = [each for each in node if kind_of(each) != "null"]
         if len(branches) <= 1:
             made = [self.compile(each, newest, want) for each in branches]
-            convert = made[0][1] if made else _nothing
+            convert = made[0][1] if made else nothing
             bare = ["null" if kind_of(each) == "null" else made[0][0] for each in node]
-            return bare, lambda v: None if v is None else convert(v)
+            stays = convert is itself or convert is nothing
+            return bare, convert if stays else lambda v: None if v is None else convert(v)
         return self._branches(node, newest, want)
 
     def _branches(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
@@ -207,7 +211,7 @@ def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
     """The value of a field that the writer did not have."""
     default = (wanted or {}).get("default")
     if default is None or wanted is None:
-        return _nothing
+        return nothing
     written = wanted["type"]
     tree = written[0] if isinstance(written, list) else written
     if kind_of(tree) in (*_NESTED, "bytes", "fixed"):
@@ -230,8 +234,25 @@ def _check_parts(kind: str, want: Any) -> None:
         raise NotComparedError(f"Avro's {kind} as {want}")
 
 
-def _taken(name: str, convert: Convert) -> Convert:
-    return lambda value: convert(value[name])
+def _taken(takes: Sequence[tuple[str, Convert]], width: int) -> Convert:
+    """What takes fields out of a record, each by its name and made by its own; only the first ones are kept.
+
+    Most values stay as they are: so all are taken at once, and what changes is changed then.
+    """
+    names = [name for name, _ in takes]
+    changed = [(at, convert) for at, (_, convert) in enumerate(takes) if convert is not itself]
+
+    def of(value: Mapping[str, Any]) -> tuple[Any, ...]:
+        values = list(map(value.get, names))
+        for at, convert in changed:
+            values[at] = convert(values[at])
+        return tuple(values[:width])
+
+    return of
+
+
+def _pairs(convert: Convert, value: Mapping[str, Any]) -> tuple[tuple[Any, Any], ...]:
+    return sorted_pairs({key: convert(each) for key, each in value.items()})
 
 
 def _entry(pair: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -261,7 +282,3 @@ def _is(want: Any, kind: str) -> bool:
 
 def _value_of(want: Any) -> Any:
     return want["value"] if _is(want, "map") else None
-
-
-def _nothing(_: Any) -> None:
-    return None

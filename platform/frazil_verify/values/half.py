@@ -40,6 +40,7 @@ class HalfReader:
     defaults: bool = True
     former: avro.Former = field(default_factory=dict)
     _readers: dict[int, Read] = field(default_factory=dict)
+    _known: dict[int, Read] = field(default_factory=dict)
     _newest: Schema | None = None
     _ids: Mapping[int, str] = field(default_factory=dict)
     _strange: set[int] = field(default_factory=set)
@@ -55,17 +56,26 @@ class HalfReader:
             BadRecordError: The bytes can't be read.
             NotComparedError: They can, but not by this verifier.
         """
-        if self.half.format == "none":
-            return ()
-        if self.half.format == "string":
-            return _text(payload, self.wanted)
-        if self.half.format == "bytes":
-            return (payload,) if self.wanted["fields"] else ()
+        if self._is_registered:
+            number, rest = self._naming.split(payload, headers)
+            return (self._known.get(number) or self._by(number))(rest)
+        return self._read(payload)
+
+    @cached_property
+    def _is_registered(self) -> bool:
+        return self.half.format == "registry" and self.half.framing != "none"
+
+    @cached_property
+    def _read(self) -> Read:
+        """What reads payloads of which nothing names a schema."""
+        if self.half.format == "registry":
+            return self._reader(self.newest)
         if self.half.format == "json":
-            return self._listed(payload)
-        if self.half.framing == "none":
-            return self._reader(self.newest)(payload)
-        return self._registered(payload, headers)
+            return self._listed
+        if self.half.format == "none":
+            return lambda _: ()
+        whole = _text if self.half.format == "string" else lambda payload: (payload,)
+        return whole if self.wanted["fields"] else lambda payload: whole(payload)[:0]
 
     @cached_property
     def _listed(self) -> ListedReader:
@@ -78,10 +88,6 @@ class HalfReader:
         if self._newest is None:
             self._newest = self.schemas.newest(self.half.subject)
         return self._newest
-
-    def _registered(self, payload: bytes, headers: Headers) -> tuple[Any, ...]:
-        number, rest = self._naming.split(payload, headers)
-        return self._by(number)(rest)
 
     def is_of_another_table(self, payload: bytes, headers: Headers) -> bool:
         """Whether a record belongs to another table of the topic: it is left out, whatever its key is."""
@@ -96,7 +102,7 @@ class HalfReader:
         schema = self.schemas.by_id(number) if self._is_of_subject(number) else None
         if schema is None:
             raise BadRecordError(f"{self.half.subject} has no schema {number}")
-        return self._reader(schema)
+        return self._known.setdefault(number, self._reader(schema))
 
     def _is_of_subject(self, number: int) -> bool:
         """Asks the registry once for each id: a topic may have many records of one that is unknown."""
@@ -207,8 +213,8 @@ def _refused(why: str, _: bytes) -> tuple[Any, ...]:
     raise BadRecordError(why)
 
 
-def _text(payload: bytes, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
+def _text(payload: bytes) -> tuple[Any, ...]:
     try:
-        return (payload.decode(),) if wanted["fields"] else ()
+        return (payload.decode(),)
     except UnicodeDecodeError as e:
         raise BadRecordError("no UTF-8") from e

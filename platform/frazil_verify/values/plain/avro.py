@@ -35,9 +35,9 @@ def plain(node: Any, kind: str, want: Any) -> Convert:
     logical = str(node.get("logicalType")) if isinstance(node, dict) else ""
     judged = _judged(kind, logical)
     if want is None or kind == "null":
-        return _nothing if judged is None else lambda value: _nothing(judged(value))
+        return nothing if judged is None else lambda value: nothing(judged(value))
     convert = _converted(node, kind, logical, want)
-    if judged is None or convert is _itself:
+    if judged is None or convert is itself:
         return judged or convert
     return lambda value: convert(judged(value))
 
@@ -59,7 +59,7 @@ def _converted(node: Any, kind: str, logical: str, want: Any) -> Convert:
     scale = _MICROS.get((kind, logical), 1)
     if want in _TAKES.get(kind, ()) or want in _MOMENTS.get((kind, logical), ()):
         return (
-            number if kind in ("float", "double") else (lambda v: _long(v * scale)) if scale > 1 else _itself
+            number if kind in ("float", "double") else (lambda v: _long(v * scale)) if scale > 1 else itself
         )
     if (kind, logical, want) == ("string", ZONED, "timestamptz"):
         return zoned_moment
@@ -116,12 +116,14 @@ def _exactly(value: int, want: str) -> float:
     return float(near)
 
 
-def _itself(value: Any) -> Any:
+def itself(value: Any) -> Any:
+    """The value, for it is canonical as it was read."""
     return value
 
 
-def _nothing(_: Any) -> None:
-    return None
+def nothing(_: Any) -> None:
+    """Null, whatever was read."""
+    return
 
 
 _OF_TIMES = {"time-millis": "int", "time-micros": "long"}
