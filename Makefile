@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test by-day nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week soak lock wheel sbom audit clean
+.PHONY: help demo ui up down test by-day by-day-alone nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week soak lock wheel sbom audit clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,18 +30,22 @@ up: $(READY) ## Start the embedded stack.
 down: $(READY) ## Stop the embedded stack; its data stays.
 	frazil down
 
-# Files of clouds and of the stack are long and the unit tests' are short, so these come last and no worker is left
-# with nothing to do; xdist's own order, by the number of tests in a file, has the longest ones at the end. Tests of
-# one cloud stay with one worker, which starts its stand-ins once: tests/kit/runs/dealing.py.
-ALL = tests/cloud tests/stack tests/faults tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# Tests of clouds and of the stack wait for servers half of the time, so three workers take them; those of one cloud stay
+# with one worker, which starts its stand-ins once: tests/kit/runs/dealing.py. All others, five sixths of the tests, have
+# one process beside them: each worker collects all that is dealt out, which for these took it 13 s of CPU.
+SERVERS = tests/cloud tests/stack tests/faults tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
+ALONE = tests/unit
 test: $(READY) ## Run everything that a change must pass; mypy has one core for minutes, so tests run beside it.
-	$(MAKE) --jobs 2 lint by-day
+	$(MAKE) --jobs 3 lint by-day by-day-alone
 
 by-day: $(READY)
-	pytest $(ALL) -m "not nightly"
+	pytest $(SERVERS) -m "not nightly"
+
+by-day-alone: $(READY)
+	pytest $(ALONE) -m "not nightly"
 
 nightly: $(READY) $(READERS)/.ready ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
-	FRAZIL_TEST_EXAMPLES=1 FRAZIL_TEST_COMPARED=4 FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(ALL)
+	FRAZIL_TEST_EXAMPLES=1 FRAZIL_TEST_COMPARED=4 FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(SERVERS) $(ALONE)
 
 unit: $(READY) ## Run the tests that need no servers, but for files that take long; UNIT="not nightly" runs these as well.
 	pytest tests/unit -m "$${UNIT:-not nightly and not longer}" --numprocesses 3 --dist worksteal

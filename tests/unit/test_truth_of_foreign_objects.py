@@ -16,7 +16,7 @@ import pytest
 import frazil
 
 ROOT = Path(frazil.__file__).parents[2]
-FOLDERS = ("platform", "assets", "resources", "sensors", "tests")
+SHIPPED = ("platform", "assets", "resources", "sensors")
 
 FOREIGN = {
     "confluent_kafka.Message", "decimal.Decimal", "numpy.ndarray", "numpy.typing.NDArray",
@@ -41,8 +41,8 @@ WORDS = (".poll(", ".consume(", *sorted({name.partition(".")[0] for name in FORE
 """A module without any of these has none."""
 
 
-def sources() -> list[Path]:
-    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+def sources(folders: Iterable[str]) -> list[Path]:
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
     assert len(paths) > 500
     return [path for path in paths if any(word in path.read_text() for word in WORDS)]
 
@@ -57,7 +57,7 @@ class Names:
 
     def __init__(self, tree: ast.Module) -> None:
         self.imported: dict[str, str] = {}
-        nodes = list(ast.walk(tree))
+        self.nodes = nodes = list(ast.walk(tree))
         for node in nodes:
             if isinstance(node, ast.ImportFrom):
                 self.imported |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
@@ -221,7 +221,7 @@ TELLING = (
 def faults(tree: ast.Module) -> Iterator[int]:
     """Lines on which the truth of a foreign object is asked."""
     names = Names(tree)
-    for function in ast.walk(tree):
+    for function in names.nodes:
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             nodes = [node for node in ast.walk(function) if isinstance(node, TELLING)]
             known = Locals(names, function.args, nodes)
@@ -229,8 +229,13 @@ def faults(tree: ast.Module) -> Iterator[int]:
             yield from (part.lineno for part in asked if known.is_foreign(part))
 
 
-def test_no_truth_of_a_foreign_object_is_asked() -> None:
-    places = {f"{path.relative_to(ROOT)}:{line}" for path in sources() for line in faults(tree_of(path))}
+@pytest.mark.parametrize(
+    "folders", [SHIPPED, pytest.param(("tests",), marks=pytest.mark.nightly)], ids=["code", "tests"]
+)
+def test_no_truth_of_a_foreign_object_is_asked(folders: tuple[str, ...]) -> None:
+    read = sources(folders)
+
+    places = {f"{path.relative_to(ROOT)}:{line}" for path in read for line in faults(tree_of(path))}
 
     assert places == set()
 

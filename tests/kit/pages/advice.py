@@ -26,6 +26,9 @@ _TODO = "todo"
 _AGAIN = "again"
 """What a job's errors tell as its next step: `Land again.`"""
 
+_TELLING = ast.keyword, ast.Assign, ast.FunctionDef, ast.Call
+"""Nodes that may hold one."""
+
 
 @cache
 def advice() -> frozenset[tuple[str, str]]:
@@ -38,8 +41,9 @@ def advice() -> frozenset[tuple[str, str]]:
         for folder in FOLDERS
         for file in sorted((ROOT / folder).rglob("*.py"))
     }
-    takers = {name: at for tree in trees.values() for name, at in _takers(tree).items() if at is not None}
-    known = {file: _Module.of(tree, trees, takers) for file, tree in trees.items()}
+    own = {file: _takers(tree) for file, tree in trees.items()}
+    takers = {name: at for names in own.values() for name, at in names.items() if at is not None}
+    known = {file: _Module.of(tree, trees, takers | own[file]) for file, tree in trees.items()}
     return frozenset((file, text) for file, module in known.items() for text in module.todos())
 
 
@@ -65,18 +69,21 @@ class _Module:
     takers: Mapping[str, int | None]
 
     @classmethod
-    def of(cls, tree: ast.Module, trees: Mapping[str, ast.Module], takers: Mapping[str, int]) -> _Module:
+    def of(
+        cls, tree: ast.Module, trees: Mapping[str, ast.Module], takers: Mapping[str, int | None]
+    ) -> _Module:
         texts: dict[str, ast.expr] = {}
         for node in tree.body:
             if isinstance(node, ast.ImportFrom):
                 source = f"platform/{(node.module or '').replace('.', '/')}.py"
                 there = dict(_texts(trees[source])) if source in trees else {}
                 texts |= {name.name: there[name.name] for name in node.names if name.name in there}
-        return cls(tree, texts | dict(_texts(tree)), {**takers, **_takers(tree)})
+        return cls(tree, texts | dict(_texts(tree)), takers)
 
     def todos(self) -> Iterator[str]:
         """What is told to be done in it."""
-        for node in ast.walk(self.tree):
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, _TELLING))
+        for node in nodes:
             for value in self._values(node):
                 if text := self._text(value).strip(" |"):
                     yield text
