@@ -15,9 +15,10 @@ from frazil_verify.findings import UnverifiableError
 from frazil_verify.log.registry import Schemas
 from frazil_verify.masks.halves import Unmasked
 from frazil_verify.masks.masks import Convert, Masks
-from frazil_verify.request import Request
+from frazil_verify.request import Half, Request
 from frazil_verify.table.metadata import Column
-from frazil_verify.table.names import Names, as_named, names_of
+from frazil_verify.table.names import Names, as_known, names_of
+from frazil_verify.table.renamed import Renames
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import Marked, marks_of
 from frazil_verify.values.half import Filled, HalfReader, struct, within
@@ -51,7 +52,7 @@ class Expected:
     """Turns records into the rows that the table must have.
 
     Args:
-        former: Names that columns had before, by their ids.
+        renames: Those that the table went through: paths of columns, and their new names.
         left: The former names of columns that retypes left behind.
         changed: Columns whose older rows may have another mask.
         then: The names of the fields when a record was landed; empty for those of today.
@@ -62,7 +63,7 @@ class Expected:
     request: Request
     schemas: Schemas
     columns: tuple[Column, ...]
-    former: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    renames: Renames = ()
     left: Mapping[int, str] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
     then: Names = field(default_factory=dict)
@@ -139,10 +140,8 @@ class Expected:
 
         Two where a default may be there or not; none where the rows would be those of today.
         """
-        now = names_of(struct(self.columns))
-        others = {n: now[n] for n, name in then.items() if now.get(n, name) != name}
-        aliases = {n: (*self.former.get(n, ()), name) for n, name in others.items() if n not in self.left}
-        same = replace(self, then=then, former={**self.former, **aliases}) if others else self
+        named = replace(self, then=then)
+        same = named if (others := named._others) else self
         has_defaults = self._value_reader.has_defaults or self._key_reader.has_defaults
         return (*((same,) if others else ()), *((replace(same, defaults=False),) if has_defaults else ()))
 
@@ -269,25 +268,32 @@ class Expected:
 
     @cached_property
     def _value_reader(self) -> HalfReader:
-        wanted = within(self.inner, self._named(self._read_of_value))
-        return HalfReader(self.request.value, self.schemas, wanted, "value", self.defaults, self.former)
+        wanted = within(self.inner, as_known(self._read_of_value, self.then))
+        renames = [(f"{self.inner}.{path}".lstrip("."), name) for path, name in self.renames]
+        return self._reader(self.request.value, wanted, "value", renames)
 
     @cached_property
     def _key_reader(self) -> HalfReader:
-        wanted = struct(self._named(self._read_of_key))
-        return HalfReader(self.request.key, self.schemas, wanted, "key", self.defaults, self.former)
+        wanted = struct(as_known(self._read_of_key, self.then))
+        return self._reader(self.request.key, wanted, "key", self.renames)
+
+    def _reader(self, half: Half, wanted: Mapping[str, Any], word: str, renames: Renames) -> HalfReader:
+        return HalfReader(half, self.schemas, wanted, word, self.defaults, renames, self._others)
 
     @cached_property
     def _read_of_value(self) -> tuple[Column, ...]:
-        """The columns that values fill, and what else is asked of them."""
+        """Its columns, and what else is asked of it."""
         return (*self.of_value.columns, *(self._wanted.of_value if self._wanted else ()))
 
     @cached_property
     def _read_of_key(self) -> tuple[Column, ...]:
         return (*self.of_key.columns, *(self._wanted.of_key if self._wanted else ()))
 
-    def _named(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        return as_named(columns, self.then) if self.then else columns
+    @cached_property
+    def _others(self) -> Names:
+        """The names of `then` that are others today."""
+        now = names_of(struct(self.columns))
+        return {number: name for number, name in self.then.items() if now.get(number, name) != name}
 
     def _key(self, message: Message, headers: Headers) -> Row:
         payload = message.key()

@@ -33,7 +33,7 @@ from frazil_verify.masks.masks import changed_masks
 from frazil_verify.readings import Readings
 from frazil_verify.request import Request
 from frazil_verify.table.metadata import TableMetadata
-from frazil_verify.table.names import former_names, left_behind, names_of
+from frazil_verify.table.names import left_behind, names_of, renames_of
 from frazil_verify.table.rows import Row, Rows
 from frazil_verify.table.storage import Files
 
@@ -123,9 +123,9 @@ class Verification:
     def _expected(self) -> Expected:
         table = self._table
         every, now = table.schemas.values(), table.schema
-        former, left = former_names(every, now), left_behind(every, now)
+        renames, left = renames_of(table.document.get("properties", {}), every), left_behind(every, now)
         changed = changed_masks(table.document.get("properties", {}), self.request.mask_migrations)
-        return Expected(self.request, self.schemas, table.columns, former, left, changed)
+        return Expected(self.request, self.schemas, table.columns, renames, left, changed)
 
     @cached_property
     def _readings(self) -> Readings:

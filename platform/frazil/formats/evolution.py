@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from frazil.errors import ConfigureError
+from frazil.formats.columns.renames import renamed_path
 from frazil.formats.logical import (
     ROOT,
     Decimal,
@@ -212,8 +213,7 @@ def _why(have: Type, wanted: Type) -> str:
 
 def target(migration: Migration) -> str:
     """The path that the column has afterwards."""
-    parent, dot, name = migration.column.rpartition(".")
-    return f"{parent}{dot}{migration.rename.to if migration.rename else name}"
+    return renamed_path(migration.column, migration.rename.to) if migration.rename else migration.column
 
 
 def standing(

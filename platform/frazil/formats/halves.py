@@ -20,7 +20,6 @@ from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
 from frazil.formats.registry.subjects import subject_versions
 from frazil.formats.rules.format import JudgedRecords
 from frazil.spec.guard import LEAVE_OUT, OPTIONAL
-from frazil.spec.migrations import former_names
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 
@@ -124,8 +123,8 @@ def _refuse_protobuf(spec: TableSpec, kind: str) -> None:
 
 def _renames(spec: TableSpec, half: Half) -> Iterator[tuple[str, str]]:
     """Approved renames, with the paths that fields have in the records."""
-    for was, now in former_names(spec.migrations):
-        yield from ((f"{at}{was}", now) for at in _rows_at(spec, half))
+    for rename in (each.rename for each in spec.migrations if each.rename):
+        yield from ((f"{at}{rename.from_}", rename.to) for at in _rows_at(spec, half))
 
 
 def _spared(spec: TableSpec, half: Half) -> Iterator[str]:

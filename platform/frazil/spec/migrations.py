@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Literal, Self
 from zlib import crc32
 
@@ -17,8 +16,6 @@ _TYPE = re.compile(
 )
 
 _ID = 64
-
-_Path = tuple[str, ...]
 
 
 class Rename(Part):
@@ -146,29 +143,3 @@ class Migration(Part):
         if self.path:
             return f"path {self.column}: {'.'.join(self.path.steps)}"
         return f"retype {self.column} to {self.retype.to}" if self.retype else f"drop {self.column}"
-
-
-def former_names(migrations: Iterable[Migration]) -> list[tuple[str, str]]:
-    """The names that renamed columns had, each with its path of today but for the name, and today's name.
-
-    Args:
-        migrations: In the order in which they are applied; a column, or what it stands in, may be renamed
-            again.
-    """
-    known: list[tuple[_Path, str, str]] = []
-    for rename in (m.rename for m in migrations if m.rename):
-        *within, was = rename.from_.split(".")
-        path = (*within, was)
-        known = [_renamed(each, path, rename.to) for each in known]
-        known.append((tuple(within), was, rename.to))
-    return [(".".join((*within, was)), now) for within, was, now in known]
-
-
-def _renamed(known: tuple[_Path, str, str], path: _Path, to: str) -> tuple[_Path, str, str]:
-    """A former name after one more rename: of its column, or of what that stands in."""
-    within, was, now = known
-    if (*within, now) == path:
-        return within, was, to
-    if within[: len(path)] == path:
-        return (*path[:-1], to, *within[len(path) :]), was, now
-    return known

@@ -64,7 +64,8 @@ def needless(migrations: Iterable[Migration], fields: Iterable[Field]) -> dict[s
     for migration in migrations:
         if not migration.changes_columns:
             continue
-        if find(table, migration.column) or migration.column in coming:
+        has_both = migration.rename and find(table, target(migration))
+        if not has_both and (find(table, migration.column) or migration.column in coming):
             coming.add(target(migration))
         else:
             done[migration.id] = _Done(str(migration))
@@ -72,16 +73,18 @@ def needless(migrations: Iterable[Migration], fields: Iterable[Field]) -> dict[s
 
 
 def with_remembered(spec: TableSpec, metadata: TableMetadata) -> TableSpec:
-    """The same spec with the renames that the table is through with, and that the spec no longer has.
+    """The same spec with the renames that the table is through with, those too that the spec no longer has.
 
     Records of before them may still wait: a name that nobody knows any more would make null of their values.
+    One that the table is not through with makes no other column of a field.
     """
     own, done = {m.id: m for m in spec.migrations}, _read(metadata)
-    noted = {name: own.get(name) or _rename(name, each.did) for name, each in done.items()}
-    if not any(each for name, each in noted.items() if name not in own):
+    noted = (own.get(name) or _rename(name, each.did) for name, each in done.items())
+    renames = tuple(each for each in noted if each and each.rename)
+    if renames == tuple(each for each in spec.migrations if each.rename):
         return spec
-    every = {**{name: each for name, each in noted.items() if each}, **own}
-    return spec.model_copy(update={"migrations": tuple(every.values())})
+    others = (each for each in spec.migrations if not each.rename)
+    return spec.model_copy(update={"migrations": (*renames, *others)})
 
 
 def _rename(name: str, did: str) -> Migration | None:

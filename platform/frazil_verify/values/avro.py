@@ -23,12 +23,12 @@ from fastavro.types import Schema as AvroSchema
 from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import columns_of
+from frazil_verify.table.names import Names
 from frazil_verify.values.avro_schema import as_record, branch_name, fields_of, kind_of, parsed
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import with_logical_types
 from frazil_verify.values.plain.avro import Convert, itself, nothing, plain
 
-Former = Mapping[int, Sequence[str]]
 _NESTED = ("record", "error", "array", "map")
 
 
@@ -40,18 +40,18 @@ class AvroReader:
         newest: The schema that says what the columns are; its defaults and aliases count.
         wanted: A type `struct` of Iceberg.
         defaults: Whether a field that the writer lacks has its default, or null.
-        former: Names that wanted fields had before, by their ids: they count as aliases do.
+        names: What the writer calls fields that have other names today, by their ids.
         root: What the field is called that a value without fields is.
         debezium: Whether Debezium's names of types count.
     """
 
     def __init__(
         self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], *, defaults: bool = True,
-        former: Former = MappingProxyType({}), root: str = "value", debezium: bool = False,
+        names: Names = MappingProxyType({}), root: str = "value", debezium: bool = False,
     ) -> None:  # fmt: skip
         named = with_logical_types if debezium else lambda tree: tree
         own, other = (as_record(named(parsed(schema)), root) for schema in (writer, newest))
-        bare, self._convert = _Compiler(defaults, former).compile(own, other, wanted)
+        bare, self._convert = _Compiler(defaults, names).compile(own, other, wanted)
         self._bare: AvroSchema = fastavro.parse_schema(bare)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
@@ -76,7 +76,7 @@ class _Compiler:
     """Makes of a type its bare copy, and what turns a value of it into a canonical one."""
 
     defaults: bool
-    former: Former
+    names: Names
     _numbers: count[int] = field(default_factory=count)
     _around: dict[str, str] = field(default_factory=dict)
     """The records that a type stands in: their own names in the bare copy, by those in the schema."""
@@ -119,10 +119,9 @@ class _Compiler:
         takes: list[tuple[str, Convert]] = []
         bare = {name: kind for name, (kind, _) in alone.items()}
         for column in columns_of(want) if _is(want, "struct") else ():
-            former, known = self.former.get(column.id, ()), fields_of(newest)
-            wanted = next((known[n] for n in (column.name, *former) if n in known), None)
-            others = (*(wanted or {}).get("aliases", ()), *former)
-            name = next((n for n in (column.name, *others) if n in own), None)
+            wanted = fields_of(newest).get(column.name)
+            called = self.names.get(column.id, column.name)
+            name = next((n for n in (called, *(wanted or {}).get("aliases", ())) if n in own), None)
             if name is None:
                 takes.append(("", _constant(wanted, column.type) if self.defaults else nothing))
                 continue

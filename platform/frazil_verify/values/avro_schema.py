@@ -70,3 +70,17 @@ def kind_of(node: Any) -> str:
     if isinstance(node, list):
         return "union"
     return str(node["type"]) if isinstance(node, dict) else str(node)
+
+
+def parts(node: Any) -> Mapping[str, Any]:
+    """The fields of a record, the element of an array, the value of a map, or the branches of a union."""
+    node = without_null(node)
+    match kind_of(node):
+        case "union":
+            return {branch_name(each): each for each in node if kind_of(each) != "null"}
+        case "array":
+            items = node["items"]
+            return {"element": items, "value": fields_of(items).get("value", {"type": "null"})["type"]}
+        case "map":
+            return {"value": node["values"]}
+    return {name: each["type"] for name, each in fields_of(node).items()}

@@ -10,9 +10,12 @@ from typing import Any
 from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
 from frazil_verify.table.metadata import Column
+from frazil_verify.table.names import Names, called
+from frazil_verify.table.renamed import Renames, Tree, bring_up_to_date, depth_of, names_in, tree_of
 from frazil_verify.values import avro, protobuf
 from frazil_verify.values import json as json_values
 from frazil_verify.values.avro_schema import as_record, fields_of, has_defaults, parsed, without_null
+from frazil_verify.values.avro_schema import parts as avro_parts
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import without_names
 from frazil_verify.values.listed import ListedReader
@@ -30,7 +33,8 @@ class HalfReader:
         wanted: What is read of it: a type `struct` of Iceberg.
         word: `key` or `value`, in the names of headers.
         defaults: Whether a field that a record lacks has its default, or null.
-        former: Names that wanted fields had before, by their ids.
+        renames: Those that the table went through, by the paths that the fields have in this half.
+        then: Names that wanted fields had when the records were landed, by their ids, where they had others.
     """
 
     half: Half
@@ -38,7 +42,8 @@ class HalfReader:
     wanted: Mapping[str, Any]
     word: str = "value"
     defaults: bool = True
-    former: avro.Former = field(default_factory=dict)
+    renames: Renames = ()
+    then: Names = field(default_factory=dict)
     _readers: dict[int, Read] = field(default_factory=dict)
     _known: dict[int, Read] = field(default_factory=dict)
     _newest: Schema | None = None
@@ -137,16 +142,37 @@ class HalfReader:
             return partial(_refused, str(e))
 
     def _made(self, schema: Schema) -> Read:
+        names = dict(names_in(self.wanted, self._trees.get(schema.id, {}), self.then))
         if schema.kind == "AVRO":
             return avro.AvroReader(
-                schema, self.newest, self.wanted, defaults=self.defaults, former=self.former, root=self.word,
+                schema, self.newest, self.wanted, defaults=self.defaults, names=names, root=self.word,
                 debezium=self.half.of_database,
             )  # fmt: skip
+        wanted = called(self.wanted, names)
         if schema.kind == "JSON":
             named = schema if self.half.of_database else without_names(schema)
-            return json_values.JsonReader(named, self.wanted, self.word)
-        reader = protobuf.ProtobufReader(schema, self.newest, self.wanted, self.half.record_type)
+            return json_values.JsonReader(named, wanted, self.word)
+        reader = protobuf.ProtobufReader(schema, self.newest, wanted, self.half.record_type)
         return reader.bare if self.half.framing == "none" else reader
+
+    @cached_property
+    def _trees(self) -> Mapping[int, Tree]:
+        """The fields of each version by the names that they have today; nothing where none has another."""
+        if not (self.renames or self.then):
+            return {}
+        every = [self.schemas.by_id(number) for number in self.schemas.ids(self.half.subject)]
+        trees = {each.id: self._tree(each) for each in every if each and each.kind == self.newest.kind}
+        bring_up_to_date([*trees.values()], self.renames)
+        return trees
+
+    def _tree(self, schema: Schema) -> Tree:
+        depth = max(depth_of(self.wanted), *(path.count(".") + 1 for path, _ in self.renames), 1)
+        if schema.kind == "AVRO":
+            return tree_of(as_record(parsed(schema), self.word), avro_parts, depth)
+        if schema.kind == "JSON":
+            compiler = json_values.Compiler(schema)
+            return tree_of(compiler.record(self.word), compiler.parts, depth)
+        return tree_of(protobuf.record_of(schema, self.half.record_type), protobuf.parts, depth)
 
 
 @dataclass(frozen=True)

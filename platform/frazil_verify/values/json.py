@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -120,6 +121,20 @@ class Compiler:
             members.update(self.properties(each))
         return members
 
+    def parts(self, node: Any) -> Mapping[str, Any]:
+        """Properties of an object, the element of an array, the value of a map; none of what is strange."""
+        with suppress(NotComparedError):
+            return self._parts(self.plain(node))
+        return {}
+
+    def _parts(self, node: Mapping[str, Any]) -> Mapping[str, Any]:
+        if known := self.properties(node):
+            return known
+        if isinstance(items := node.get("items"), Mapping):
+            return {"element": items, "value": self.properties(self.plain(items)).get("value", {})}
+        more = node.get("additionalProperties")
+        return {"value": more} if isinstance(more, Mapping) else {}
+
     def _inner(self, node: Mapping[str, Any], want: Any) -> Convert:
         if not isinstance(want, Mapping):
             return scalar(node, want)
@@ -134,7 +149,8 @@ class Compiler:
         if not known and len(branches := self._branches_of(node)) > 1:
             return self._union(branches, want)
         needed = self._required(node)
-        takes = {c.name: self._field(known, c, c.name not in needed) for c in columns_of(want)}
+        each_takes = [(c.name, self._field(known, c, c.name not in needed)) for c in columns_of(want)]
+        takes = dict(each_takes)
 
         def convert(value: Any) -> tuple[Any, ...]:
             if not isinstance(value, dict):
@@ -143,7 +159,7 @@ class Compiler:
                 _fits(takes[n], v) for n, v in value.pairs if n in takes
             ):
                 raise NotComparedError("a key stands twice, and not each of its values is of its type")
-            return tuple(take(value.get(name)) for name, take in takes.items())
+            return tuple(take(value.get(name)) for name, take in each_takes)
 
         return convert
 
@@ -171,7 +187,9 @@ class Compiler:
     def _field(self, known: Mapping[str, Any], column: Column, optional: bool) -> Convert:
         if column.name == NOWHERE:
             return lambda _: None
-        return self.compile(known.get(column.name, {}), column.type, optional)
+        if column.name not in known:
+            return _undeclared
+        return self.compile(known[column.name], column.type, optional)
 
     def _map(self, node: Mapping[str, Any], want: Any) -> Convert:
         if node.get("type") == "array":
@@ -217,6 +235,12 @@ class Compiler:
                 part = part[step.replace("~1", "/").replace("~0", "~")]
             return self._followed(part)
         raise NotComparedError("a reference to another schema")
+
+
+def _undeclared(value: Any) -> None:
+    """A field that the version lacks: null, and what an object may hold besides is not known."""
+    if value is not None:
+        raise NotComparedError("a property that its version does not declare")
 
 
 def _fits(convert: Convert, value: Any) -> bool:

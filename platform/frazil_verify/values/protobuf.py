@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from google.protobuf import descriptor_pool, message_factory
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from frazil_verify.log.registry import Schema
@@ -115,6 +115,31 @@ def _check_kept(older: Descriptor, newest: Descriptor, seen: set[str]) -> None:
             raise BadRecordError(f"field {field.name} is another one in the newest version")
         if field.message_type is not None and field.message_type.full_name not in seen:
             _check_kept(field.message_type, now.message_type, seen)
+
+
+def record_of(schema: Schema, record_type: str) -> Descriptor:
+    """The message of a subject's records: the named one, else the file's first."""
+    pool, file = compiled(schema)
+    messages = list(file.message_types_by_name.values())
+    with suppress(KeyError):
+        return pool.FindMessageTypeByName(record_type) if record_type else messages[0]
+    return messages[0]
+
+
+def parts(node: Any) -> Mapping[str, Any]:
+    """The fields and oneofs of a message, the element of a list, the value of a map, or a oneof's fields."""
+    if isinstance(node, OneofDescriptor):
+        return {each.name: each for each in node.fields}
+    if isinstance(node, FieldDescriptor) and node.is_repeated:
+        return {"element": node.message_type, "value": node.message_type and _item(node.message_type)}
+    message = node.message_type if isinstance(node, FieldDescriptor) else node
+    return {each.name: each for each in (*message.oneofs, *message.fields)} if message else {}
+
+
+def _item(entry: Descriptor) -> Descriptor | None:
+    """The message that a map's entry holds."""
+    value = entry.fields_by_name.get("value")
+    return value.message_type if value else None
 
 
 def field_names(schema: Schema) -> frozenset[str]:

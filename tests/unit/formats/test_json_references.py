@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.json.schemas.logical import json_columns
+from frazil.formats.json.schemas.versions import json_columns
 from frazil.formats.logical import Field, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import WriterSchema
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.json.schemas.logical import json_columns, readable
+from frazil.formats.json.schemas.versions import json_columns, readable
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import WriterSchema
 

@@ -12,8 +12,8 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Field, List, Map, Primitive, Struct
 from frazil.formats.protobuf.decoder import Message, ProtobufDecoder, batches_of
+from frazil.formats.protobuf.generations import columns_of
 from frazil.formats.protobuf.messages import PtarsMessages
-from frazil.formats.protobuf.schema import columns_of
 from frazil.formats.protocol import VALUE, HalfSchemas
 from kit.formats.protobuf import framed, message_class, proto
 

@@ -11,7 +11,7 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 from frazil.formats.protobuf import descriptors
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.schema import columns_of
+from frazil.formats.protobuf.generations import columns_of
 from frazil.formats.protocol import WriterSchema
 from kit.formats.protobuf import proto
 

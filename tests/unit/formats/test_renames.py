@@ -1,60 +1,97 @@
-"""Records that Avro wrote under a field's former names land in its column, whatever was renamed since."""
+"""Records that were written under a field's former names land in its column, in each format."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from frazil.formats.halves import schemas_of
-from frazil.formats.protocol import VALUE, WriterSchema
+from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.spec.topic import TableSpec
-from kit.formats.avro_columns import payload
+from kit.renamed.cases import CASES, Case, texts
+from kit.renamed.formats import AVRO, FORMATS, JSON, NamedFormat
 
 
-def record(*fields: tuple[str, Any]) -> dict[str, Any]:
-    return {"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields]}
-
-
-def place(name: str) -> dict[str, Any]:
-    return {"type": "record", "name": "Place", "fields": [{"name": name, "type": "string"}]}
-
-
-def landed(versions: list[Any], renames: list[tuple[str, str]], *values: Mapping[str, Any]) -> list[Any]:
-    """The rows of one record of each version, oldest first, by the columns of the newest."""
+def subject(
+    form: NamedFormat, renames: Sequence[tuple[str, str]], *texts: str, mode: str = "append"
+) -> HalfSchemas:
+    """The versions of a subject, oldest first; ids count from one."""
     approved = [{"id": str(n), "rename": {"from": was, "to": now}} for n, (was, now) in enumerate(renames)]
-    spec = TableSpec.model_validate({"topic": "t", "migrations": approved})
-    writers = [WriterSchema(n, n, json.dumps(v), "AVRO") for n, v in enumerate(versions, 1)]
-    recipe = schemas_of(spec, VALUE, writers).decoder().arrow()
-    raw = [payload(v, value, n) for n, (v, value) in enumerate(zip(versions, values, strict=True), 1)]
-    batch = recipe.decode(pa.array(raw, pa.binary()))
+    spec = TableSpec.model_validate({"topic": "t", "mode": mode, "migrations": approved})
+    writers = [WriterSchema(n, n, text, form.kind) for n, text in enumerate(texts, 1)]
+    return schemas_of(spec, VALUE, writers)
+
+
+def landed(form: NamedFormat, case: Case, mode: str = "append") -> list[Any]:
+    """The rows of a case, by the columns of the newest version: those of their values that are there."""
+    versions = (form.schema(version) for version, _ in case.given)
+    made = subject(form, case.renames, *versions, mode=mode).decoder()
+    raw = [form.record(version, n, value) for n, (version, value) in enumerate(case.given, 1)]
+    batch = made.arrow().decode(pa.array(raw, pa.binary()))
     assert batch.ok.to_pylist() == [True] * len(raw)
-    return batch.data.to_pylist()
+    rows = [_there(row) for row in batch.data.to_pylist(maps_as_pydicts="strict")]
+    values = [_there(made.values(each)) for each in raw]
+    assert [{n: v for n, v in each.items() if made.columns.get(n)} for each in values] == _bare(rows)
+    return rows
 
 
-def test_a_field_that_was_renamed_twice_has_the_values_of_both_former_names() -> None:
-    versions = [record((name, "long")) for name in ("qty", "amount", "quantity")]
-
-    rows = landed(
-        versions, [("qty", "amount"), ("amount", "quantity")], {"qty": 1}, {"amount": 2}, {"quantity": 3}
-    )
-
-    assert rows == [{"quantity": 1}, {"quantity": 2}, {"quantity": 3}]
+def _there(row: Any) -> Any:
+    return {name: each for name, each in row.items() if each not in (None, [], {})}
 
 
-@pytest.mark.parametrize(
-    "renames",
-    [
-        [("address", "place"), ("place.zip", "code")],
-        [("address.zip", "code"), ("address", "place")],
-    ],
-)
-def test_a_field_within_one_that_was_renamed_too_has_its_values(renames: list[tuple[str, str]]) -> None:
-    versions = [record(("address", place("zip"))), record(("place", place("code")))]
+def _bare(value: Any) -> Any:
+    """Rows as `formats.bare` has them: maps are pairs."""
+    if not isinstance(value, dict):
+        return [_bare(each) for each in value] if isinstance(value, list) else value
+    return {
+        name: [(k, _bare(v)) for k, v in each.items()] if name == "by_key" else _bare(each)
+        for name, each in value.items()
+    }
 
-    rows = landed(versions, renames, {"address": {"zip": "110"}}, {"place": {"code": "120"}})
 
-    assert rows == [{"place": {"code": "110"}}, {"place": {"code": "120"}}]
+@pytest.mark.parametrize("form", FORMATS, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_records_of_each_version_fill_the_columns_that_their_fields_became(
+    form: NamedFormat, name: str
+) -> None:
+    assert landed(form, CASES[name]) == CASES[name].rows
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=str)
+def test_a_rename_that_waits_for_its_schema_changes_nothing(form: NamedFormat) -> None:
+    waiting = Case([("a", "b")], [texts("a"), texts("a", "c")], [{"a": "a"}, {"a": "a", "c": "c"}])
+
+    assert landed(form, waiting) == waiting.rows
+
+
+@pytest.mark.parametrize("form", [AVRO, JSON], ids=str)
+def test_a_change_of_a_database_has_its_rows_named_anew(form: NamedFormat) -> None:
+    given = [({"after": {name: None}, "op": None}, {"after": {name: "x"}, "op": "c"}) for name in "ab"]
+
+    rows = landed(form, Case([("a", "b")], given, []), mode="cdc")
+
+    assert rows == [{"after": {"b": "x"}, "op": "c"}] * 2
+
+
+def test_a_text_of_a_version_that_has_no_columns_is_read_by_the_names_of_the_next_one() -> None:
+    versions = ('{"type": "object"}', *(JSON.schema({name: None}) for name in "ab"))
+
+    made = subject(JSON, [("a", "b")], *versions).decoder()
+    batch = made.arrow().decode(pa.array([b'\0\0\0\0\1{"a": "x"}'], pa.binary()))
+
+    assert (batch.ok.to_pylist(), batch.data.to_pylist()) == ([True], [{"b": "x"}])
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=str)
+def test_an_encrypted_field_of_an_older_version_is_looked_for_in_the_column_that_it_became(
+    form: NamedFormat,
+) -> None:
+    versions = [form.schema(each) for each in ({"home": {"zip": None}}, {"place": {"code": None}})]
+    schemas = subject(form, [("home", "place"), ("place.zip", "code")], *versions)
+
+    leaves = [schemas.format.leaves(schemas, each) for each in schemas.writers]  # type: ignore[attr-defined]
+
+    assert [[leaf.path for leaf in each] for each in leaves] == [["place.code"]] * 2

@@ -19,7 +19,7 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.format import Avro
 from frazil.formats.columns.unmappable import REFUSED, Unmappable, json_text
 from frazil.formats.json.format import Json, JsonDecoder
-from frazil.formats.json.schemas.logical import json_columns
+from frazil.formats.json.schemas.versions import json_columns
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import VALUE, ArrowDecoder, HalfSchemas, WriterSchema
 from kit.drawn.examples import examples

@@ -16,7 +16,8 @@ from frazil.formats.bare import differences
 from frazil.formats.columns.columns import record_columns
 from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.json.format import Json, JsonDecoder
-from frazil.formats.json.schemas.logical import json_columns, json_node
+from frazil.formats.json.schemas.logical import json_node
+from frazil.formats.json.schemas.versions import json_columns
 from frazil.formats.logical import Field, List, Struct
 from frazil.formats.protobuf.decoder import ProtobufDecoder
 from frazil.formats.protobuf.format import Protobuf

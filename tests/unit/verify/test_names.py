@@ -12,11 +12,12 @@ import fastavro
 import pytest
 
 from frazil_verify.ledger import Eras, disagreements
-from frazil_verify.log.registry import Schema
+from frazil_verify.log.registry import Schema, Schemas
+from frazil_verify.request import Half
 from frazil_verify.table.metadata import SnapshotRows, TableMetadata, columns_of
-from frazil_verify.table.names import NOWHERE, as_named, former_names, left_behind, names_of
+from frazil_verify.table.names import NOWHERE, as_known, left_behind, names_of, renames_of
 from frazil_verify.values.avro import AvroReader
-from frazil_verify.values.json import JsonReader
+from frazil_verify.values.half import HalfReader, struct
 
 
 def fields(**named: Any) -> dict[str, Any]:
@@ -30,30 +31,36 @@ def fields(**named: Any) -> dict[str, Any]:
 FIRST = fields(side=(1, "string"), quantity=(2, "int"), home=(3, fields(zip=(4, "string"))))
 RENAMED = fields(way=(1, "string"), quantity=(2, "int"), home=(3, fields(code=(4, "string"))))
 RETYPED = fields(way=(1, "string"), quantity=(5, "string"), quantity__v1=(2, "int"))
-TAKEN = fields(way=(1, "string"), side=(6, "string"))
 
 
-def test_a_renamed_column_has_its_former_name_at_any_depth() -> None:
-    assert former_names([FIRST, RENAMED], RENAMED) == {1: ("side",), 2: (), 3: (), 4: ("zip",)}
+def test_a_table_says_which_renames_it_went_through_and_in_which_order() -> None:
+    done = ("rename side to way", "drop old", "retype quantity to string", "rename home.zip to code")
+    noted = {str(n): {"did": did, "field_id": n, "kept": False} for n, did in enumerate(done)}
+
+    properties, renames = {"frazil.migrations": json.dumps(noted)}, (("side", "way"), ("home.zip", "code"))
+
+    assert renames_of(properties, [FIRST]) == renames_of(properties, [FIRST, RENAMED]) == renames
+    assert renames_of({}, [FIRST]) == ()
+
+
+def test_a_rename_that_another_engine_made_is_known_by_the_ids_of_columns() -> None:
+    moved = fields(way=(1, "string"), quantity=(2, "int"), place=(3, fields(code=(4, "string"))))
+
+    assert renames_of({}, [FIRST, moved]) == (("side", "way"), ("home", "place"), ("place.zip", "code"))
+    assert renames_of({}, [FIRST, RETYPED]) == (("side", "way"),)
+
+
+def test_the_column_that_a_retype_left_has_its_former_name() -> None:
     assert left_behind([FIRST, RENAMED], RENAMED) == {}
-
-
-def test_records_of_the_former_name_do_not_fill_what_a_retype_left_nor_what_lost_its_name_to_another() -> (
-    None
-):
-    former = former_names([FIRST, RETYPED], RETYPED)
-
-    assert 2 not in former
     assert left_behind([FIRST, RETYPED], RETYPED) == {2: "quantity"}
-    assert former_names([FIRST, TAKEN], TAKEN) == {1: (), 6: ()}
 
 
 @pytest.mark.parametrize(
-    ("former", "expected"),
-    [({1: ("side",)}, ("BUY", None)), ({}, (None, None)), ({2: ("side",)}, (None, "BUY"))],
+    ("names", "expected"),
+    [({1: "side"}, ("BUY", None)), ({}, (None, None)), ({2: "side"}, (None, "BUY"))],
 )
-def test_a_former_name_counts_as_an_alias_of_its_own_column_alone(
-    former: Mapping[int, tuple[str, ...]], expected: tuple[Any, ...]
+def test_what_a_version_calls_a_field_fills_its_own_column_alone(
+    names: Mapping[int, str], expected: tuple[Any, ...]
 ) -> None:
     one, other = (
         Schema(
@@ -68,20 +75,28 @@ def test_a_former_name_counts_as_an_alias_of_its_own_column_alone(
     fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(one.text)), {"side": "BUY"})
     wanted = fields(way=(1, "string"), note=(2, "string"))
 
-    assert AvroReader(one, other, wanted, former=former)(out.getvalue()) == expected
+    assert AvroReader(one, other, wanted, names=names)(out.getvalue()) == expected
 
 
-def test_a_record_is_read_by_the_names_of_the_day_when_it_was_landed() -> None:
+def test_a_record_fills_no_column_that_the_table_did_not_have_when_it_was_landed() -> None:
     types = {"side": {"type": "string"}, "quantity": {"type": "integer"}}
-    schema = Schema(1, "JSON", json.dumps({"properties": types}), {})
-    then = as_named(columns_of(RETYPED), names_of(FIRST))
-    wanted = {
-        "type": "struct",
-        "fields": [{"id": c.id, "name": c.name, "type": c.type, "required": False} for c in then],
+    answers = {
+        "subjects/s/versions?deleted=true": [1],
+        "subjects/s/versions/1?deleted=true": {"id": 1},
+        "schemas/ids/1": {"schema": json.dumps({"properties": types}), "schemaType": "JSON"},
+        "subjects/s/versions/latest": {"id": 1, "schema": "{}", "schemaType": "JSON"},
     }
+    then = as_known(columns_of(RETYPED), names_of(FIRST))
+    reader = HalfReader(
+        Half(format="registry", subject="s"),
+        Schemas(answers.get),
+        struct(then),
+        renames=[("side", "way")],
+        then={1: "side", 2: "quantity"},
+    )
 
-    assert [c.name for c in then] == ["side", NOWHERE, "quantity"]
-    assert JsonReader(schema, wanted)(b'{"quantity": 7, "side": "BUY"}') == ("BUY", None, 7)
+    assert [c.name for c in then] == ["way", NOWHERE, "quantity__v1"]
+    assert reader(b'\0\0\0\0\1{"quantity": 7, "side": "BUY"}') == ("BUY", None, 7)
 
 
 @dataclass

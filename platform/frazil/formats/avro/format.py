@@ -12,7 +12,7 @@ from frazil.formats.avro.decoding.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
 from frazil.formats.avro.schemas.parser import PRIMITIVES, parse_avro
 from frazil.formats.avro.schemas.tagged import avro_leaves
-from frazil.formats.avro.schemas.versions import versions
+from frazil.formats.avro.schemas.versions import avro_names, versions
 from frazil.formats.bare import Bare
 from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.logical import Struct
@@ -75,7 +75,9 @@ class Avro:
     def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterator[Leaf]:
         """See `SchemaFormat.leaves`."""
         word = schemas.half.word
-        return avro_leaves(parse_avro(schema.text, schemas.subject, schema.dependencies, word, cuts=True))
+        tree = parse_avro(schema.text, schemas.subject, schema.dependencies, word, cuts=True)
+        names = avro_names(schemas).get(schema.schema_id, {})
+        return (leaf.today(names) for leaf in avro_leaves(tree))
 
 
 class AvroDecoder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from frazil.formats.columns.renames import Names, todays_path
 from frazil.formats.encryption.contract import Contract, Rule
 
 
@@ -25,6 +26,10 @@ class Leaf:
     def within(self, name: str) -> Leaf:
         """A part of it that is no field by itself: of a list, of a map, or of a union."""
         return replace(self, path=f"{self.path}.{name}")
+
+    def today(self, names: Names) -> Leaf:
+        """The same at the path that its column has today."""
+        return replace(self, path=todays_path(self.path, names))
 
 
 def encrypted(leaves: Iterable[Leaf], contract: Contract) -> Mapping[str, tuple[Rule, ...]]:

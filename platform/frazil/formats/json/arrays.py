@@ -192,10 +192,10 @@ class _Named:
     """A member of an object that is a dictionary of texts."""
 
     def __init__(self, member: Member, _place: int, wanted: Type) -> None:
-        self._name, self._part = member.name, Part(member.node, member.optional, wanted)
+        self._key, self._part = member.key, Part(member.node, member.optional, wanted)
 
     def array(self, objects: Values, rows: Rows) -> pa.Array:
-        texts = [each.get(self._name) for each in objects]
+        texts = [each.get(self._key) for each in objects]
         if not self._part.optional:
             rows.spoil(_missing(texts))
         return self._part.array(self._part.read(texts, rows), rows)
@@ -220,7 +220,7 @@ class _Unions:
         self._names = [m.name for m in node.members]
         self._branches = [Part(m.node, False, kinds.get(m.name, logical(m.node))) for m in node.members]
         self._keys = [
-            frozenset(m.name for m in each.node.members) if isinstance(each.node, Members) else frozenset()
+            frozenset(m.key for m in each.node.members) if isinstance(each.node, Members) else frozenset()
             for each in node.members
         ]
 

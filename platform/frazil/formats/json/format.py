@@ -11,9 +11,9 @@ from frazil.formats.bare import Bare
 from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.json.independent import columns_of_text
 from frazil.formats.json.reasons import JsonReasons, validator_maker
-from frazil.formats.json.schemas.logical import json_columns, readable
 from frazil.formats.json.schemas.references import NAMED
 from frazil.formats.json.schemas.tagged import json_leaves
+from frazil.formats.json.schemas.versions import json_columns, json_names, readable
 from frazil.formats.json.width import LARGE, fault
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
@@ -34,7 +34,7 @@ class Json:
 
     def columns(self, schemas: HalfSchemas) -> Struct:
         """See `Format.columns`."""
-        return json_columns(schemas.writers, schemas.subject, schemas.half.word, schemas.unmappable)
+        return _columns(schemas)
 
     def decoder(self, schemas: HalfSchemas) -> JsonDecoder:
         """See `Format.decoder`."""
@@ -60,16 +60,20 @@ class Json:
 
     def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterator[Leaf]:
         """See `SchemaFormat.leaves`."""
-        return json_leaves(schema, schemas.subject, bool(schemas.unmappable.texts))
+        leaves = json_leaves(schema, schemas.subject, bool(schemas.unmappable.texts))
+        names = json_names(schemas).get(schema.schema_id, {})
+        return (leaf.today(names) for leaf in leaves)
 
 
 class JsonDecoder:
     """Decodes JSON, framed or bare."""
 
     def __init__(self, schemas: HalfSchemas) -> None:
-        self.columns = json_columns(schemas.writers, schemas.subject, schemas.half.word, schemas.unmappable)
+        self.columns = _columns(schemas)
         writers = schemas.writers if schemas.framed else schemas.writers[-1:]
-        self._nodes = readable(writers, schemas.subject, schemas.unmappable)
+        self._nodes = readable(
+            writers, schemas.subject, schemas.unmappable, schemas.renames, schemas.half.word
+        )
         self.writers = tuple(self._nodes)
         self._unreadable = {w.schema_id for w in writers} - set(self._nodes)
         self._texts = {w.schema_id: w for w in reversed(writers) if w.schema_id in self._nodes}
@@ -114,6 +118,11 @@ class JsonDecoder:
             return columns_of_text(self._nodes[schema_id], self.columns, payload)
         except (*MALFORMED, WireError):
             return None
+
+
+def _columns(schemas: HalfSchemas) -> Struct:
+    word, unmappable = schemas.half.word, schemas.unmappable
+    return json_columns(schemas.writers, schemas.subject, word, unmappable, schemas.renames)
 
 
 def _json(schema: Any, path: str, own_names: bool = False) -> Parts:

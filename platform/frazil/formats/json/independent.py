@@ -43,7 +43,7 @@ def _value(node: Node, value: Any) -> Any:
         case Pairs():
             return [(_value(node.key, e.get("key")), _value(node.value, e.get("value"))) for e in value]
         case Members():
-            return {m.name: _value(m.node, value.get(m.name)) for m in node.members}
+            return {m.name: _value(m.node, value.get(m.key)) for m in node.members}
         case Branches():
             taken = _taken(node, value)
             return {m.name: _value(m.node, value) if m is taken else None for m in node.members}
@@ -56,7 +56,7 @@ def _taken(node: Branches, value: Any) -> Member | None:
 
 
 def _known(node: Node, value: Any) -> int:
-    return len({m.name for m in node.members} & value.keys()) if isinstance(node, Members) else 0
+    return len({m.key for m in node.members} & value.keys()) if isinstance(node, Members) else 0
 
 
 def _fits(node: Node, value: Any, optional: bool = False) -> bool:
@@ -73,7 +73,7 @@ def _fits(node: Node, value: Any, optional: bool = False) -> bool:
         case Pairs(), list():
             return _are_entries(node, value)
         case Members(), dict():
-            return all(_fits(m.node, value.get(m.name), m.optional) for m in node.members)
+            return all(_fits(m.node, value.get(m.key), m.optional) for m in node.members)
         case Branches(), _:
             return _taken(node, value) is not None
     return False

@@ -84,12 +84,21 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A property of an object, or a branch of a union."""
+    """A property of an object, or a branch of a union.
+
+    `older` is the key that an older version's records have, where the column has another name today.
+    """
 
     name: str
     node: Node
     optional: bool = False
     doc: str = field(default="", compare=False)
+    older: str = ""
+
+    @property
+    def key(self) -> str:
+        """What the text calls it."""
+        return self.older or self.name
 
 
 @dataclass(frozen=True, slots=True)

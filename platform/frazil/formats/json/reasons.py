@@ -158,7 +158,7 @@ def _within(node: Node, value: Any, path: str) -> list[tuple[Node, Any, str]]:
         case Entries(), dict():
             return [(node.value, each, member_path(path, key)) for key, each in value.items()]
         case Members(), dict():
-            return [(m.node, value.get(m.name), member_path(path, m.name)) for m in node.members]
+            return [(m.node, value.get(m.key), member_path(path, m.key)) for m in node.members]
     return []
 
 

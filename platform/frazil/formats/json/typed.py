@@ -48,7 +48,7 @@ def attribute(place: int) -> str:
 
 def has_plain_names(node: Members) -> bool:
     """Whether msgspec can find all members by name: it takes none that JSON has to escape."""
-    return not any(sign in '"\\' or ord(sign) < 32 for m in node.members for sign in m.name)
+    return not any(sign in '"\\' or ord(sign) < 32 for m in node.members for sign in m.key)
 
 
 def _kind(node: Node) -> Any:
@@ -75,5 +75,5 @@ def _object(members: tuple[Member, ...]) -> type[msgspec.Struct]:
     """A class with an attribute for each member; required ones come first, as they must."""
     fields: list[Any] = [(attribute(i), kind_of(m.node)) for i, m in enumerate(members) if not m.optional]
     fields += [(attribute(i), kind_of(m.node, True), None) for i, m in enumerate(members) if m.optional]
-    names = {attribute(i): m.name for i, m in enumerate(members)}
+    names = {attribute(i): m.key for i, m in enumerate(members)}
     return msgspec.defstruct("Object", fields, rename=names, gc=False)

@@ -84,7 +84,7 @@ def _counted(node: Node, value: Any) -> int:
         case (Entries(), dict()):
             return _counted_items(_item(node), value.values())
         case (Members(), dict()):
-            return sum(_counted(m.node, value.get(m.name)) for m in node.members)
+            return sum(_counted(m.node, value.get(m.key)) for m in node.members)
         case (Branches(), _):
             return sum(_counted(m.node, value) for m in node.members)
     return 0

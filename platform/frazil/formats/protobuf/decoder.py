@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -13,12 +13,14 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.bare import Bare
+from frazil.formats.batches.named import named
+from frazil.formats.columns.renames import bare_today
 from frazil.formats.columns.unmappable import REFUSED, Unmappable
 from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.generations import reads
+from frazil.formats.protobuf.generations import Generation, columns_of, generations, reads
 from frazil.formats.protobuf.messages import Messages, UpbMessages, messages_of
-from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
+from frazil.formats.protobuf.schema import message_to_logical, record_message
 from frazil.formats.protobuf.width import Width
 from frazil.formats.protocol import (
     ArrowDecoder,
@@ -41,9 +43,10 @@ class ProtobufDecoder:
     def __init__(self, schemas: HalfSchemas) -> None:
         writers, subject = schemas.writers, schemas.subject
         unmappable = schemas.unmappable
-        self.columns = columns_of(writers, subject, schemas.record_type, unmappable)
+        spec = schemas.record_type, unmappable, schemas.renames
+        self.columns, known = columns_of(writers, subject, *spec), generations(writers, subject, *spec)
         newest = record_message(writers[-1], subject, schemas.record_type)
-        reasons = {w.schema_id: _misfit(w, subject, newest, self.columns, unmappable) for w in writers}
+        reasons = {w.schema_id: _misfit(w, subject, newest, self.columns, known, unmappable) for w in writers}
         self._recipe = ProtobufRecipe(
             descriptors=tuple(
                 (w.schema_id, compiled(w, subject)) for w in reversed(writers) if not reasons[w.schema_id]
@@ -53,6 +56,7 @@ class ProtobufDecoder:
             framed=schemas.framed,
             unreadable=tuple((schema_id, why) for schema_id, why in reasons.items() if why),
             unmappable=unmappable,
+            renamed=tuple((i, own.record, own.today) for i, own in known.items() if own.then != own.today),
         )
         self.writers = tuple(schema_id for schema_id, _ in self._recipe.descriptors)
 
@@ -70,12 +74,18 @@ class ProtobufDecoder:
 
 
 def _misfit(
-    writer: WriterSchema, subject: str, newest: Descriptor, columns: Struct, unmappable: Unmappable
+    writer: WriterSchema,
+    subject: str,
+    newest: Descriptor,
+    columns: Struct,
+    known: Mapping[int, Generation],
+    unmappable: Unmappable,
 ) -> str:
     """Why records of a schema can't become the columns; empty where they can."""
     then = record_message(writer, subject, newest.full_name)
     try:
-        why = misfit(message_to_logical(then, subject, unmappable), columns)
+        message_to_logical(then, subject, unmappable)
+        why = misfit(known[writer.schema_id].today, columns)
     except SchemaRefusedError as e:
         why = None if reads(newest, then) else e.where
     name = f"schema id {writer.schema_id} (version {writer.version})"
@@ -87,7 +97,8 @@ class ProtobufRecipe:
     """All that a worker needs, by schema id where there are several.
 
     `descriptors` are the readable schemas, newest first, each with what it imports; `unreadable` says why
-    the others can't be read; `record` is the full name of the message that the table holds.
+    the others can't be read; `record` is the full name of the message that the table holds. `renamed` has the
+    columns by today's names, and of which message, for versions that have other names.
     """
 
     descriptors: tuple[tuple[int, bytes], ...]
@@ -96,6 +107,7 @@ class ProtobufRecipe:
     framed: bool
     unreadable: tuple[tuple[int, str], ...] = ()
     unmappable: Unmappable = REFUSED
+    renamed: tuple[tuple[int, str, Struct], ...] = ()
 
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """See `ArrowDecoder.decode`."""
@@ -110,12 +122,24 @@ class ProtobufRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A kind of message that becomes rows."""
+    """A kind of message that becomes rows; `today` are its columns by today's names."""
 
     type: Descriptor
     columns: Struct
     decoder: Messages
     width: Width
+    today: Struct
+
+    @classmethod
+    def of(cls, message: Descriptor, columns: Struct, today: Struct | None = None) -> Message:
+        """The one of a descriptor."""
+        return cls(message, columns, messages_of(message, columns), Width(message), today or columns)
+
+    def row(self, payload: bytes) -> Bare | Reason:
+        """One payload's columns, or why it has none, by google.protobuf alone."""
+        fault = self.width.fault(payload)
+        row = fault or UpbMessages(self.type, self.columns).row(payload)
+        return row if isinstance(row, tuple) else bare_today(row, self.columns, self.today)
 
     def decode(self, payloads: pa.Array) -> tuple[pa.StructArray, np.ndarray]:
         """The rows of payloads, and which of them are good."""
@@ -125,7 +149,7 @@ class Message:
             payloads = pc.if_else(pa.array(good), payloads, pa.scalar(b"", payloads.type))
         rows, reasons = self.decoder.decode(payloads)
         good[list(reasons)] = False
-        return rows, good
+        return named(rows.cast(arrow_type(self.columns)), arrow_type(self.today)), good
 
 
 class ProtobufBatches:
@@ -136,6 +160,7 @@ class ProtobufBatches:
         self._type = arrow_type(recipe.columns)
         self._places = {schema_id: i for i, (schema_id, _) in enumerate(recipe.descriptors)}
         self._files = {schema_id: file_of(descriptor) for schema_id, descriptor in recipe.descriptors}
+        self._today = {(schema_id, record): today for schema_id, record, today in recipe.renamed}
         self._known: dict[tuple[int, tuple[int, ...]], Message | Reason] = {}
 
     def decode(self, raw: pa.Array) -> pa.StructArray:
@@ -172,8 +197,7 @@ class ProtobufBatches:
         known = self._messages(header.schema_id, header.indexes)
         if not isinstance(known, Message):
             return known
-        payload = raw[header.end :]
-        return known.width.fault(payload) or UpbMessages(known.type, known.columns).row(payload)
+        return known.row(raw[header.end :])
 
     def _header(self, raw: bytes) -> Header:
         return header_of(raw) if self._recipe.framed else Header(self._recipe.descriptors[0][0], FIRST, 0)
@@ -216,11 +240,12 @@ class ProtobufBatches:
             columns = message_to_logical(message, name, self._recipe.unmappable)
         except SchemaRefusedError as e:
             return self._by_the_newest(message) or ("message_type", f"{name} can't become a row: {e.where}")
-        wanted, named = self._recipe.columns, message.full_name == self._recipe.record
-        alike = same_type(columns, wanted) and relaxed(wanted, columns) == wanted
-        if misfit(columns, wanted) if named else not alike:
+        today = self._today.get((schema_id, message.full_name), columns)
+        wanted, is_record = self._recipe.columns, message.full_name == self._recipe.record
+        alike = same_type(today, wanted) and relaxed(wanted, today) == wanted
+        if misfit(today, wanted) if is_record else not alike:
             return "message_type", f"{name} is not {self._recipe.record}, which the table holds"
-        return Message(message, columns, messages_of(message, columns), Width(message))
+        return Message.of(message, columns, today)
 
     def _by_the_newest(self, message: Descriptor) -> Message | None:
         """The newest schema's message, where it reads one of an older that can't be a table by itself."""
@@ -228,7 +253,7 @@ class ProtobufBatches:
         if not reads(newest, message):
             return None
         columns = message_to_logical(newest, newest.full_name, self._recipe.unmappable)
-        return Message(newest, columns, messages_of(newest, columns), Width(newest))
+        return Message.of(newest, columns)
 
     def _message(self, file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | None:
         if self._recipe.framed:

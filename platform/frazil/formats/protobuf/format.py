@@ -10,7 +10,8 @@ from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
 from frazil.formats.protobuf.descriptors import compiled, file_of
-from frazil.formats.protobuf.schema import columns_of, record_message
+from frazil.formats.protobuf.generations import columns_of, message_names
+from frazil.formats.protobuf.schema import record_message
 from frazil.formats.protobuf.tagged import message_leaves
 from frazil.formats.protocol import Decoder, HalfSchemas, WriterSchema
 
@@ -28,7 +29,8 @@ class Protobuf:
 
     def columns(self, schemas: HalfSchemas) -> Struct:
         """See `Format.columns`."""
-        return columns_of(schemas.writers, schemas.subject, schemas.record_type, schemas.unmappable)
+        spec = schemas.record_type, schemas.unmappable, schemas.renames
+        return columns_of(schemas.writers, schemas.subject, *spec)
 
     def decoder(self, schemas: HalfSchemas) -> Decoder:
         """See `Format.decoder`."""
@@ -59,7 +61,9 @@ class Protobuf:
 
     def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterator[Leaf]:
         """See `SchemaFormat.leaves`."""
-        return message_leaves(record_message(schema, schemas.subject, schemas.record_type))
+        leaves = message_leaves(record_message(schema, schemas.subject, schemas.record_type))
+        names = message_names(schemas).get(schema.schema_id, {})
+        return (leaf.today(names) for leaf in leaves)
 
 
 def _descriptor(node: Any, path: str) -> Parts:

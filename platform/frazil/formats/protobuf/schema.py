@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from frazil.errors import SchemaRefusedError
 from frazil.formats.columns.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 from frazil.formats.logical import (
     JSON_TEXT,
@@ -24,9 +23,6 @@ from frazil.formats.logical import (
     Primitive,
     Struct,
     Type,
-    misfit,
-    relaxed,
-    same_type,
 )
 from frazil.formats.paths import member_path
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
@@ -54,31 +50,6 @@ group, message, bytes, uint32, enum, sfixed32, sfixed64, sint32, sint64."""
 
 UNSIGNED_LONG = frozenset({4, 6})
 """`FieldDescriptor.type` of uint64 and fixed64: the upper half of their values fits in no column."""
-
-
-def columns_of(
-    writers: Sequence[WriterSchema],
-    subject: str,
-    record_type: str | None = None,
-    unmappable: Unmappable = REFUSED,
-) -> Struct:
-    """The columns of the newest schema, optional wherever an older one has no value for them.
-
-    So a plain field that was added later, which Tableflow refuses, is an optional column here.
-    """
-    *older, newest = writers
-    message = record_message(newest, subject, record_type)
-    columns = message_to_logical(message, subject, unmappable)
-    for writer in older:
-        try:
-            then = record_message(writer, subject, message.full_name)
-            known = message_to_logical(then, subject, unmappable)
-        except SchemaRefusedError:
-            continue
-        alike = then.full_name == message.full_name or same_type(known, columns)
-        if alike and misfit(known, columns) is None:
-            columns = relaxed(columns, known)
-    return columns
 
 
 def record_message(writer: WriterSchema, subject: str, record_type: str | None = None) -> Descriptor:

@@ -8,7 +8,6 @@ where those are names, else `connect_union_field_<n>`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -24,8 +23,6 @@ from frazil.formats.json.nodes import (
     Members,
     Node,
     Pairs,
-    as_columns,
-    logical,
     scalar,
 )
 from frazil.formats.json.schemas.conditions import declared
@@ -38,44 +35,14 @@ from frazil.formats.json.schemas.words import (
     only_constrains,
     same_type,
 )
-from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.paths import member_path
-from frazil.formats.protocol import MAX_DEPTH, Mapping, Refuse, WriterSchema, doc_text
+from frazil.formats.protocol import MAX_DEPTH, Mapping, Refuse, doc_text
 
 _LAST = 2**31
 _PARTS = frozenset({"properties", "patternProperties", "additionalProperties", "items"})
 _EMPTY = (
     "Write its type; a column of any type (variant) needs format v3, which Spark and PyIceberg can't share."
 )
-
-
-def readable(
-    writers: Sequence[WriterSchema], subject: str, unmappable: Unmappable = REFUSED
-) -> dict[int, Node]:
-    """The nodes of the versions whose records fit the newest one's columns, newest first.
-
-    Records of a version that can't be a table by itself are read by the newest one: a text says what it is.
-    """
-    newest = writers[-1]
-    node = json_node(newest.text, newest.dependencies, subject, unmappable)
-    nodes = {newest.schema_id: node}
-    for older in reversed(writers[:-1]):
-        other = _older(older, subject, unmappable) or node
-        alike = isinstance(other, Members) == isinstance(node, Members)
-        if alike and misfit(logical(other), logical(node)) is None:
-            nodes[older.schema_id] = other
-    return nodes
-
-
-def json_columns(
-    writers: Sequence[WriterSchema], subject: str, word: str, unmappable: Unmappable = REFUSED
-) -> Struct:
-    """The newest schema as columns, optional where a readable older one may leave something out."""
-    newest, *older = readable(writers, subject, unmappable).values()
-    kind = logical(newest)
-    for node in older:
-        kind = relaxed(kind, logical(node))
-    return as_columns(newest, kind, word)
 
 
 def json_node(
@@ -316,10 +283,3 @@ class _Nodes(Mapping):
         if key is None or value is None:
             raise self.refusal(path, "an array marked as a map needs items with key and value", "Add them.")
         return Pairs(key.node, value.node, value.optional)
-
-
-def _older(writer: WriterSchema, subject: str, unmappable: Unmappable) -> Node | None:
-    try:
-        return json_node(writer.text, writer.dependencies, subject, unmappable)
-    except SchemaRefusedError:
-        return None
