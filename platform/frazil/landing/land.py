@@ -175,7 +175,7 @@ class _Landing:
         more = whole.capped or plan.offsets < whole.offsets
         self._done("planned")
         if not plan.offsets:
-            return (self._note(plan) if plan.lost or plan.adopts else self._nothing()), False
+            return (self._note(plan) if plan.lost or plan.adopts else self._nothing(table)), False
         self._rest = False
         if self._spec.is_keyed:
             report = until_settled(self._land, plan, decoder, table)
@@ -320,12 +320,9 @@ class _Landing:
         each = bytes_per_record(table.metadata) or GUESS
         return max(1, min(self._spec.max_records, int(self._spec.max_bytes / each)))
 
-    def _nothing(self) -> LandingReport:
-        table = self._handle.load_or_none()
-        head = table.current_snapshot() if table else None
-        return LandingReport(
-            str(self._handle), self._spec.topic, head.snapshot_id if head else None, spans={}
-        )
+    def _nothing(self, table: Table) -> LandingReport:
+        head = table.metadata.current_snapshot_id
+        return LandingReport(str(self._handle), self._spec.topic, head, spans={})
 
 
 def _waits(table: Table, offsets: Mapping[int, int]) -> bool:

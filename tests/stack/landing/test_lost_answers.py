@@ -140,7 +140,7 @@ def test_a_table_whose_storage_fails_now_and_then_holds_each_record_once(landed:
 def test_answers_that_are_cut_in_their_middle_while_a_landing_asks_cost_no_record(
     landed: Topic, wire: Wire
 ) -> None:
-    waiting: list[Fate | None] = ["cut", None] * 4
+    waiting: list[Fate | None] = ["cut", None] * 3
     wire.plan = lambda asked: (
         waiting.pop() if waiting and (asked.server, asked.method) == ("rest", "GET") else None
     )

@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.io import OutputStream
 
 from frazil.tables.catalogs.file_io import LateFileIO
-from frazil.tables.catalogs.kept_metadata import LARGEST, KeptMetadata
+from frazil.tables.catalogs.kept_metadata import LARGEST, kept_files
 
 
 def manifest(folder: Path, name: str = "a-m0.avro") -> str:
@@ -96,7 +96,7 @@ def test_a_long_manifest_is_written_whole_and_not_kept(tmp_path: Path) -> None:
 
 
 def test_the_latest_used_stay_when_there_are_too_many() -> None:
-    kept = KeptMetadata(most=25)
+    kept = kept_files(most=25)
     for name in "abc":
         kept.keep(name, name.encode() * 10)
         kept.get("a")

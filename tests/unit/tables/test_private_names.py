@@ -15,7 +15,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog import glue as glue_module
 from pyiceberg.catalog.rest import RestCatalog, response
 from pyiceberg.expressions import visitors
-from pyiceberg.table import Transaction
+from pyiceberg.table import Transaction, update
 from pyiceberg.table.update import snapshot
 
 import frazil
@@ -25,7 +25,7 @@ ROOMS = {
     ENGINE / "tables" / name
     for name in (
         "commits/commit.py", "commits/append.py", "commits/rewrite.py", "catalogs/pyiceberg.py",
-        "format_v3/producer.py", "format_v3/writing.py",
+        "catalogs/rest.py", "format_v3/producer.py", "format_v3/writing.py",
     )
 }  # fmt: skip
 
@@ -37,12 +37,16 @@ NAMES: list[tuple[Any, str]] = [
     (Catalog, "_load_file_io"),
     (glue_module.GlueCatalog, "_load_file_io"),
     (RestCatalog, "_split_identifier_for_path"),
+    (RestCatalog, "_response_to_table"),
     (response, "_handle_non_200_response"),
+    (glue_module.GlueCatalog, "_convert_glue_to_iceberg"),
     (glue_module, "_IcebergSchemaToGlueType"),
     (glue_module, "_construct_table_input"),
     (manifest, "_inherit_from_manifest"),
     (manifest.ManifestWriter, "_meta"),
     (manifest.ManifestWriter, "_with_partition"),
+    (update, "_apply_table_update"),
+    (update, "_TableMetadataUpdateContext"),
     (snapshot, "_SnapshotProducer"),
     (snapshot._SnapshotProducer, "_deleted_entries"),
     (snapshot._SnapshotProducer, "_existing_manifests"),

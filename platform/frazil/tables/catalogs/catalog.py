@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.tables.catalogs import client_properties
 from frazil.tables.catalogs.glue_limits import fit_request
-from frazil.tables.catalogs.pyiceberg import open_glue, open_rest
+from frazil.tables.catalogs.pyiceberg import open_glue
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -83,6 +83,8 @@ def open_catalog(settings: Settings) -> Catalog:
     with catalog_errors(settings):
         session = aws_session(settings.aws)
         if settings.catalog == "rest":
+            from frazil.tables.catalogs.rest import open_rest
+
             if settings.rest.is_signed:
                 # Where there are no keys, PyIceberg fails at the first signature, as a fault.
                 keys_of_now(session)

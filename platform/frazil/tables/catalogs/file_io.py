@@ -27,7 +27,7 @@ from pyiceberg.io import (
 )
 
 from frazil.settings.identity import keys_of_now
-from frazil.tables.catalogs.kept_metadata import KeptInput, KeptMetadata, KeptOutput, is_kept
+from frazil.tables.catalogs.kept_metadata import KeptInput, KeptOutput, is_kept, kept_files
 from frazil.tables.catalogs.null_containers import keep_null_containers
 from frazil.tables.catalogs.requests import DELETED, OPENED, REQUESTED, Requests
 
@@ -143,7 +143,7 @@ def _encrypting(
 
 
 _open_files = _OpenFiles()
-_kept = KeptMetadata()
+_kept = kept_files()
 
 
 class CountedInput(InputFile):

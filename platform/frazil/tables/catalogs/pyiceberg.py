@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from frazil.settings.proxies import ask_environment_once
-from frazil.settings.systems.rest import RestSettings
 from frazil.tables.folders import folder_of
 from frazil.tables.format_v3.metadata import begun, refuse_stale, upgraded, writable
 from frazil.tables.format_v3.reading import entry_schema, with_row_ids
@@ -25,12 +22,12 @@ if TYPE_CHECKING:
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.schema import Schema
-    from pyiceberg.table import StagedTable, Table, Transaction
+    from pyiceberg.table import CommitTableResponse, StagedTable, Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.update import TableUpdate
     from pyiceberg.typedef import Record
     from pyiceberg.types import IcebergType
-    from requests import Response, Session
-    from requests.adapters import HTTPAdapter
+    from requests import Response
 
 OWN_CODE = {"py-io-impl": "frazil.tables.catalogs.file_io.LateFileIO", "s3.retry-strategy-impl": ""}
 """What PyIceberg imports and calls to open files. A table's properties and a catalog's answers may name
@@ -123,7 +120,6 @@ def transaction(table: Table) -> Transaction:
     """
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.table import Transaction
-    from pyiceberg.table.update import TableUpdate, update_table_metadata
 
     class NamedSpec(PartitionSpec):
         def partition_to_path(self, data: Record, schema: Schema) -> str:
@@ -135,12 +131,24 @@ def transaction(table: Table) -> Transaction:
         @property
         def table_metadata(self) -> TableMetadata:
             if self._seen is None or self._seen[0] is not self._updates:
-                updated = update_table_metadata(*upgraded(self._table.metadata, self._updates))
+                updated = _updated(*upgraded(self._table.metadata, self._updates))
                 specs = [NamedSpec(*spec.fields, spec_id=spec.spec_id) for spec in updated.partition_specs]
                 self._seen = self._updates, updated.model_copy(update={"partition_specs": specs})
             return self._seen[1]
 
     return LookedAtOnce(table)
+
+
+def _updated(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableMetadata:
+    """As PyIceberg's `update_table_metadata`, without a copy of each snapshot: nothing changes one."""
+    from pyiceberg.table.update import _apply_table_update, _TableMetadataUpdateContext
+
+    context = _TableMetadataUpdateContext()
+    for update in updates:
+        metadata = _apply_table_update(update, metadata, context)
+    metadata.spec().check_compatible(metadata.schema())
+    metadata.sort_order().check_compatible(metadata.schema())
+    return metadata
 
 
 def ask_for_table(catalog: RestCatalog, identifier: tuple[str, ...], snapshots: str) -> Response:
@@ -220,55 +228,34 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> Iterator[ManifestEntry]:
             yield _inherit_from_manifest(entry, manifest)
 
 
-def open_rest(
-    properties: Mapping[str, str], identity: BotocoreSession, rest: RestSettings, limits: tuple[float, float]
-) -> RestCatalog:
-    """A REST catalog whose requests end: PyIceberg's client waits forever.
-
-    `identity` signs, and opens S3; `limits` are seconds to connect, and to wait for an answer.
-    """
-    from pyiceberg.catalog.rest import RestCatalog
-    from pyiceberg.typedef import EMPTY_DICT
-
-    class LimitedRestCatalog(RestCatalog):
-        def _create_session(self) -> Session:
-            session = super()._create_session()
-            if not rest.vended_credentials:  # PyIceberg asks for them by default, Spark does not
-                del session.headers["X-Iceberg-Access-Delegation"]
-            if by_certificate:
-                session.mount("https://", by_certificate)
-            # requests prefers an authority that the environment names to the session's.
-            limited = partial(session.request, timeout=limits, verify=session.verify)
-            session.request = limited  # type: ignore[method-assign]
-            ask_environment_once(session)
-            return session
-
-        def _load_file_io(
-            self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None
-        ) -> FileIO:
-            """What the settings say of S3 holds, unless the catalog was asked to say it."""
-            own = {} if rest.vended_credentials else {n: v for n, v in options.items() if n.startswith("s3.")}
-            return super()._load_file_io({**properties, **own, **OWN_CODE}, location)
-
-    take_far_moments()
-    rest.check_files("REST")
-    by_certificate = _by_certificate(rest)
-    own_ca = {"ssl": {"cabundle": str(rest.ca)}} if rest.ca else {}
-    options: dict[str, Any] = {**properties, **own_ca, **_client_credentials(rest, limits[1])}
-    return LimitedRestCatalog("frazil", botocore_session=identity, **options)
-
-
 def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: Any) -> GlueCatalog:
-    """A catalog in Glue; `identity` opens S3."""
+    """A catalog in Glue that reads no head twice; `identity` opens S3."""
     from pyiceberg.catalog.glue import GlueCatalog
     from pyiceberg.table import Table
     from pyiceberg.typedef import EMPTY_DICT
+
+    from frazil.tables.catalogs.kept_metadata import kept_heads
+
+    heads = kept_heads()
 
     class OwnGlueCatalog(GlueCatalog):
         def _load_file_io(
             self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None
         ) -> FileIO:
             return super()._load_file_io({**properties, **OWN_CODE}, location)
+
+        def _convert_glue_to_iceberg(self, glue_table: Any) -> Table:
+            known = heads.get((glue_table.get("DatabaseName"), glue_table.get("Name")))
+            if known is None or not _names_still(glue_table, known):
+                known = super()._convert_glue_to_iceberg(glue_table)
+                heads.keep(known.name(), known)
+            return Table(known.name(), known.metadata, known.metadata_location, known.io, self)
+
+        def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
+            answer = super().commit_table(table, requirements, updates)
+            after = Table(table.name(), answer.metadata, answer.metadata_location, table.io, self)
+            heads.keep(table.name(), after)
+            return answer
 
         @staticmethod
         def _write_metadata(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
@@ -298,32 +285,11 @@ def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: 
     return OwnGlueCatalog("frazil", client=client, botocore_session=identity, **properties)
 
 
-def _by_certificate(rest: RestSettings) -> HTTPAdapter | None:
-    if not rest.certificate:
-        return None
-    from frazil.tables.catalogs.login import with_certificate  # imports what only a login needs
-
-    return with_certificate(rest)
-
-
-def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:
-    if not access.token_url or not access.client_secret:
-        return {}
-    options = {
-        "token_url": access.token_url,
-        "client_id": access.client_id,
-        "client_secret": access.client_secret.get_secret_value(),
-        "scope": access.scope,
-        "seconds": seconds,
-        "ca": access.ca,
-    }
-    return {
-        "auth": {
-            "type": "custom",
-            "impl": "frazil.tables.catalogs.login.ClientCredentials",
-            "custom": options,
-        }
-    }
+def _names_still(entry: Mapping[str, Any], known: Table) -> bool:
+    """Whether an entry of Glue's is of Iceberg, and names the metadata that is known."""
+    parameters = entry.get("Parameters") or {}
+    is_iceberg = parameters.get("table_type", "").lower() == "iceberg"
+    return is_iceberg and parameters.get("metadata_location") == known.metadata_location
 
 
 def glue_table(

@@ -87,5 +87,6 @@ def is_foreign(snapshot: Snapshot) -> bool:
 
 def is_rowless(metadata: TableMetadata) -> bool:
     """Whether there is a head, and no snapshot that is kept has a row: nothing is read by the columns."""
-    totals = [number_or_none(summary_of(snapshot), "total-records") for snapshot in metadata.snapshots]
-    return bool(totals) and not any(total != 0 for total in totals)
+    newest_first = reversed(metadata.snapshots)
+    has_rows = (number_or_none(summary_of(snapshot), "total-records") != 0 for snapshot in newest_first)
+    return bool(metadata.snapshots) and not any(has_rows)
