@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ from frazil.landing.schema.evolve import Evolution, plan_evolution
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.suspension import SUSPENDED, SUSPENDED_BY
-from frazil.tables.migrations import MIGRATIONS, with_remembered
+from frazil.tables.migrations import MIGRATIONS, needless, with_remembered
 from kit.drawn.examples import examples
 
 SPEC = TableSpec(topic="t")
@@ -182,6 +183,17 @@ def test_a_table_remembers_the_renames_that_its_spec_no_longer_has() -> None:
 
     assert [with_remembered(spec, metadata).migrations for spec in (SPEC, half)] == [chain, chain]
     assert with_remembered(whole, metadata) is whole
+
+
+def test_a_rename_that_waits_is_none_of_the_table_that_has_both_names_and_one_of_a_new_table() -> None:
+    """The schema took the new name and kept the old one: the rows of old stay where they are."""
+    rename = Migration(id="1", rename=Rename(from_="a", to="b"))
+    spec, both = SPEC.model_copy(update={"migrations": (rename,)}), (Field("a", INT), Field("b", INT))
+    older = planned(table(Field("a", INT, optional=True)), both[0], replace(both[1], optional=True))
+    assert older.staged
+
+    assert with_remembered(spec, older.staged.table_metadata).migrations == ()
+    assert with_remembered(spec, table(*both, **needless([rename], both)).metadata) is spec
 
 
 @pytest.mark.parametrize(
