@@ -5,9 +5,12 @@ By docs/evolution.md, "Records of older versions"; written by hand. A row has th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
+
+from hypothesis import strategies as st
 
 from kit.renamed.formats import Version
 
@@ -78,3 +81,38 @@ CASES = {
         [("a", "b")], [texts("a", "b"), texts("a"), texts("b")], [{"b": "a"}, {"b": "a"}, {"b": "b"}]
     ),
 }
+
+
+@dataclass(frozen=True)
+class History:
+    """Versions that went on by chance: the fields of each, oldest first, by their names, and the renames."""
+
+    versions: Sequence[Mapping[str, int]]
+    renames: Sequence[tuple[str, str]]
+
+    def expected(self) -> list[dict[str, str | None]]:
+        """What the fields of each version are called today; None for those that are there no more."""
+        today = {field: name for name, field in self.versions[-1].items()}
+        return [{name: today.get(field) for name, field in each.items()} for each in self.versions]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Fields are added, dropped and renamed; names that a rename freed are used again, a version later."""
+    version, numbers = {name: n for n, name in enumerate("ab")}, count(2)
+    versions, renames, dropped = [dict(version)], [], set()
+    for _ in range(draw(st.integers(1, 6))):
+        free = sorted({*"abcd"} - version.keys() - versions[-1].keys() - dropped)
+        work = draw(st.sampled_from(["add", "drop", "rename", "rename"]))
+        if work == "add" and free:
+            version[draw(st.sampled_from(free))] = next(numbers)
+        elif work == "drop" and len(version) > 1:
+            gone = draw(st.sampled_from(sorted(version)))
+            dropped.add(gone)
+            del version[gone]
+        elif work == "rename" and free:
+            was, now = draw(st.sampled_from(sorted(version))), draw(st.sampled_from(free))
+            version[now] = version.pop(was)
+            renames.append((was, now))
+        versions.append(dict(version))
+    return History(versions, renames)

@@ -7,11 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
 
+from frazil.formats.columns.renames import by_todays_names
 from frazil.formats.halves import schemas_of
+from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.spec.topic import TableSpec
-from kit.renamed.cases import CASES, Case, texts
+from kit.drawn.examples import examples
+from kit.renamed.cases import CASES, Case, History, histories, texts
 from kit.renamed.formats import AVRO, FORMATS, JSON, NamedFormat
 
 
@@ -58,6 +62,21 @@ def test_records_of_each_version_fill_the_columns_that_their_fields_became(
     form: NamedFormat, name: str
 ) -> None:
     assert landed(form, CASES[name]) == CASES[name].rows
+
+
+@given(histories())
+@examples(300)
+def test_a_field_keeps_its_column_whatever_names_are_used_again(history: History) -> None:
+    text = Primitive("string")
+    versions = [Struct(tuple(Field(name, text) for name in each)) for each in history.versions]
+    names = {field.name for field in versions[-1]}
+
+    today = by_todays_names(versions, history.renames)
+
+    assert [
+        {was.name: now.name if now.name in names else None for was, now in zip(one, other or (), strict=True)}
+        for one, other in zip(versions, today, strict=True)
+    ] == history.expected()
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=str)

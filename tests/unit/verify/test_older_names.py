@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Half
+from frazil_verify.table.renamed import bring_up_to_date, tree_of
 from frazil_verify.values.half import HalfReader
-from kit.renamed.cases import CASES
+from kit.drawn.examples import examples
+from kit.renamed.cases import CASES, History, histories
 from kit.renamed.formats import FORMATS, NamedFormat, Version
 
 
@@ -67,3 +70,17 @@ def test_fields_are_known_by_the_names_that_they_have_today(form: NamedFormat, n
     assert [
         {n: v for n, v in named(columns, row).items() if v not in (None, [], {})} for row in rows
     ] == case.rows
+
+
+@given(histories())
+@examples(300)
+def test_they_keep_their_columns_whatever_names_are_used_again(history: History) -> None:
+    trees = [tree_of(each, lambda node: node, 1) for each in history.versions]
+    newest = history.versions[-1]
+
+    bring_up_to_date(trees, history.renames)
+
+    called = [
+        {field.first: name if name in newest else None for name, field in each.items()} for each in trees
+    ]
+    assert called == history.expected()
