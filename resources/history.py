@@ -8,6 +8,7 @@ import dagster as dg
 
 from frazil.checks.layers.history import Delay
 from frazil.publishing.target import Spent
+from frazil.reporting import Published
 from frazil.spec.names import AssetPath
 from resources.metadata import WAITED
 
@@ -15,20 +16,13 @@ _MOST = 5000
 """Materializations of one asset that are read; `frazil run` tells of one a minute at most."""
 
 
-def delays_of(instance: dg.DagsterInstance, path: AssetPath, since: float) -> list[Delay]:
-    """Those of a target's asset, the newest first."""
-    return [*_delays(_publications(instance, path, since))]
-
-
-def spent_on(instance: dg.DagsterInstance, path: AssetPath, since: float) -> Spent:
-    """The sum of what a target said of them."""
-    events = (record.asset_materialization for record in _publications(instance, path, since))
-    return sum((_spent(event.metadata) for event in events if event), Spent())
-
-
-def _publications(instance: dg.DagsterInstance, path: AssetPath, since: float) -> Sequence[dg.EventLogRecord]:
+def published_to(instance: dg.DagsterInstance, path: AssetPath, since: float) -> Published:
+    """The materializations of a target's asset, asked for once."""
     wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(path), after_timestamp=since)
-    return instance.fetch_materializations(wanted, limit=_MOST).records
+    records = instance.fetch_materializations(wanted, limit=_MOST).records
+    events = (record.asset_materialization for record in records)
+    spent = sum((_spent(event.metadata) for event in events if event), Spent())
+    return Published([*_delays(records)], spent)
 
 
 def _spent(metadata: Mapping[str, dg.MetadataValue]) -> Spent:

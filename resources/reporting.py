@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import stamina
 
-from frazil.checks.layers.history import Delay
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
-from frazil.publishing.target import Spent
-from frazil.reporting import Done, Failure
+from frazil.reporting import Done, Failure, Published
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
@@ -92,19 +90,12 @@ class DagsterReporter:
         with self._instance() as instance:
             _stored(instance.daemon_cursor_storage.set_cursor_values, dict.fromkeys(keys, str(until)))
 
-    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
+    def published(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Published]:
         """See `Reporter`; by the materializations of the targets' assets, the newest of very many."""
-        from resources.history import delays_of
+        from resources.history import published_to
 
         with self._instance() as instance:
-            return {path: delays_of(instance, path, since) for path in paths}
-
-    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
-        """See `Reporter`; by the same materializations."""
-        from resources.history import spent_on
-
-        with self._instance() as instance:
-            return {path: spent_on(instance, path, since) for path in paths}
+            return {path: published_to(instance, path, since) for path in paths}
 
     def _instance(self) -> dg.DagsterInstance:
         """Opens the instance; one process at a time, for the first one makes its databases.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
@@ -71,6 +71,19 @@ def is_news(done: Done) -> bool:
             return any(shown.changed for shown in done)
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What is known of the publications to one target.
+
+    Args:
+        delays: How long commits took to be shown, of those that showed something new, the newest first.
+        spent: What all of them took.
+    """
+
+    delays: Sequence[Delay] = ()
+    spent: Spent = field(default_factory=Spent)
+
+
 class Reporter(Protocol):
     """Is told what was done, after it was done."""
 
@@ -90,11 +103,8 @@ class Reporter(Protocol):
         Nobody else needs to; an earlier time takes that back.
         """
 
-    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
-        """How long commits took to be shown by targets since a time, as it was told; nothing if not kept."""
-
-    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
-        """What publications took of targets since a time, as it was told; nothing if not kept."""
+    def published(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Published]:
+        """What it was told of publications to targets since a time; nothing if not kept."""
 
 
 def tell_each(reporters: Iterable[Reporter], tell: Callable[[Reporter], None]) -> None:
@@ -109,20 +119,12 @@ def tell_each(reporters: Iterable[Reporter], tell: Callable[[Reporter], None]) -
         raise errors[0]
 
 
-def delays_of(
+def published_of(
     reporters: Iterable[Reporter], paths: Sequence[AssetPath], since: float
-) -> Mapping[AssetPath, Sequence[Delay]] | None:
+) -> Mapping[AssetPath, Published] | None:
     """What those remember who heard of publications; None where nobody does."""
-    histories = [reporter.delays(paths, since) for reporter in reporters]
+    histories = [reporter.published(paths, since) for reporter in reporters]
     return dict(chain.from_iterable(each.items() for each in histories)) if any(histories) else None
-
-
-def spent_of(
-    reporters: Iterable[Reporter], paths: Sequence[AssetPath], since: float
-) -> Mapping[AssetPath, Spent]:
-    """What those remember who heard of publications."""
-    histories = (reporter.spent(paths, since) for reporter in reporters)
-    return dict(chain.from_iterable(each.items() for each in histories))
 
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.publishing.target import Spent
-from frazil.reporting import Done
+from frazil.reporting import Done, Published
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
@@ -57,12 +55,8 @@ class LineageReporter:
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """Nothing of lineage goes by it."""
 
-    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
+    def published(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Published]:
         """Nothing: no event is kept here."""
-        return {}
-
-    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
-        """Nothing, as with delays."""
         return {}
 
     def _events(self, news: Sequence[News]) -> Iterator[RunEvent]:

@@ -113,7 +113,11 @@ class CostReader:
 def _computing(spent: Spent | None) -> Units:
     if spent is None or not spent.statements:
         return {}
-    return {"refreshes": spent.refreshes, "warehouse_seconds": spent.warehouse_seconds}
+    return {
+        "statements": spent.statements,
+        "refreshes": spent.refreshes,
+        "warehouse_seconds": spent.warehouse_seconds,
+    }
 
 
 def _of_letters(name: str, metadata: TableMetadata, period: Period, *, in_glue: bool) -> list[Line]:

@@ -14,13 +14,14 @@ MONTH = 730 * 3600.0
 
 Unit = Literal[
     "records", "bytes_in", "bytes_written", "bytes_replaced", "metadata_bytes", "files", "commits", "writes",
-    "reads", "publications", "glue_calls", "refreshes", "warehouse_seconds", "task_seconds", "live_bytes",
-    "history_bytes", "byte_seconds", "topic_seconds", "seconds",
+    "reads", "publications", "glue_calls", "statements", "refreshes", "warehouse_seconds",
+    "task_seconds", "live_bytes", "history_bytes", "byte_seconds", "topic_seconds", "seconds",
 ]  # fmt: skip
 """`metadata_bytes`: of manifests and their lists. `writes`: objects put into the store. `reads`: requests for
-an object, its size or a part. `refreshes`: of Snowflake's, that Frazil sent. `warehouse_seconds`: for which
-Frazil waited for statements that need one. `task_seconds`: CPU of tasks, in Python. `byte_seconds`: bytes
-that were stored, each for how long. `topic_seconds`: topics that were landed, each for the whole time."""
+an object, its size or a part. `statements`: that Frazil sent to Snowflake, and `refreshes` among them.
+`warehouse_seconds`: for which Frazil waited for statements that need one. `task_seconds`: CPU of tasks, in
+Python. `byte_seconds`: bytes that were stored, each for how long. `topic_seconds`: topics that were landed,
+each for the whole time."""
 
 Units = Mapping[Unit, float]
 """Counts by unit. One that is missing is not known, and no zero."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from frazil.connections import Connections
-from frazil.costs.planning.choice import choice_of
 from frazil.landing.position.interval import ChosenInterval
 from frazil.landing.position.ledger import ledgers
 from frazil.spec.freshness import Budget
@@ -15,6 +14,7 @@ from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.metadata.snapshots import made_at
 from frazil.upkeep.kind import Kind, Known, Order, Reason, View, since
+from frazil.upkeep.planning.choice import choice_of
 from frazil.upkeep.work import WorkReport
 
 _EVERY = timedelta(days=1)

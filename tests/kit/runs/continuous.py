@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
 from frazil.continuous.progress import Progress
 from frazil.derive.report import DeriveReport
@@ -14,9 +13,9 @@ from frazil.landing.arrivals import Arrivals, Due
 from frazil.landing.position.state import State, TableState
 from frazil.landing.report import LandingReport
 from frazil.publishing.glue import Glue
-from frazil.publishing.target import Shown, Spent
+from frazil.publishing.target import Shown
 from frazil.publishing.targets import OnFailure
-from frazil.reporting import Done
+from frazil.reporting import Done, Published
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import AssetPath, things
@@ -158,10 +157,6 @@ class Heard:
         """See `Reporter`."""
         self.pauses.append(until)
 
-    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
-        """See `Reporter`."""
-        return {}
-
-    def spent(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Spent]:
+    def published(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Published]:
         """See `Reporter`."""
         return {}

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import yaml
 
-from frazil.costs.planning.replay import Arrival, Rates
 from frazil.landing.position.ledger import Ledger
+from frazil.upkeep.planning.partition import Rates
+from frazil.upkeep.planning.replay import Arrival
 from kit.tables.histories import START, History
 
 PATTERNS = ("steady", "bursts", "nights", "one_huge_partition")

@@ -1,4 +1,7 @@
-"""Landings and compactions played second by second and file by file: the oracle of replays."""
+"""Landings and compactions played second by second and file by file: the oracle of replays.
+
+What a compaction takes is asked of the planner that compactions ask, which tests/unit/upkeep judges.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
-from frazil.costs.planning.replay import Arrival, Rates, Rules
+from frazil.tables.metadata.files import LiveFile
+from frazil.upkeep.compaction.bins import Bin, Left, waiting
+from frazil.upkeep.compaction.plan import Copies, plan_bins
+from frazil.upkeep.planning.partition import Rates, Rules
+from frazil.upkeep.planning.replay import Arrival
 
 Pattern = Callable[[Random], list[Arrival]]
 
@@ -18,47 +26,86 @@ def simulated(arrivals: Sequence[Arrival], every: int, rules: Rules, rates: Rate
 
 
 @dataclass
-class _Partition:
-    """Its files as (its size, whether a landing or a compaction made it)."""
+class _Table:
+    """Its files, each with its partition, and when compactions ran and were looked for."""
 
     rules: Rules
-    waiting: int = 0
-    files: list[tuple[int, str]] = field(default_factory=list)
+    rates: Rates
+    files: list[LiveFile] = field(default_factory=list)
     rewritings: list[tuple[int, int]] = field(default_factory=list)
+    compacted_at: float = -math.inf
+    looked_at: float = -math.inf
+    found: int = 0
+    size_then: int = 0
+    seen: int = 0
+    compactions: set[int] = field(default_factory=set)
+    commits: int = 0
+    put: int = 0
+    gathered: int = 0
+    written: int = 0
 
-    def land(self, record_bytes: float) -> int:
-        """How many files a landing of what waits makes."""
-        size, self.waiting = int(self.waiting * record_bytes), 0
-        parts = max(1, math.ceil(size / self.rules.target))
-        self.files += [(size // parts, "landed")] * parts
-        return parts
+    def land(self, waiting: Mapping[str, int]) -> None:
+        """One commit with the files of what waits for each partition."""
+        self.commits, self.put = self.commits + 1, self.put + 3  # a manifest, a list of them, metadata
+        for name, count in waiting.items():
+            size = int(self.rates.file_bytes + count * self.rates.record_bytes)
+            self._add(name, count, max(1, math.ceil(size / self.rules.rule.target)))
+
+    def compact(self, second: int) -> tuple[int, int]:
+        """How many bytes a compaction writes again, and of how many files."""
+        rules, size = self.rules, _bytes(self.files)
+        many = self._manifests > rules.manifests
+        enough = self.found + max(0, size - self.size_then) >= rules.small_bytes
+        is_time = second - max(self.compacted_at, self.looked_at) >= rules.compact_after
+        if len(self.files) <= 1 or not (enough or is_time or many):
+            return 0, 0
+        copies = sum(n for at, n in self.rewritings if second - at < rules.kept_for)
+        plan = plan_bins(self.files, 0, rules.rule, Copies(copies, frozenset(self.compactions)))
+        bins = [(name, each) for name, of in plan.bins.items() for each in of]
+        left = Left(self.seen, frozenset(self.compactions))
+        self.found = sum(waiting(each, rules.rule, left) for _, each in bins)
+        self.size_then = size
+        ready = self.found >= rules.small_bytes or second - self.compacted_at >= rules.compact_after
+        if not (many or (bins and ready)):
+            self.looked_at = second
+            return 0, 0
+        return self._rewrite(bins, second)
+
+    def _rewrite(self, bins: Sequence[tuple[Any, Bin]], second: int) -> tuple[int, int]:
+        taken = [file for _, each in bins for file in each.files]
+        self.compacted_at, self.looked_at = second, -math.inf
+        if bins:
+            self.commits, self.put = self.commits + 1, self.put + 4  # and a manifest of what is gone
+            self.compactions.add(self.commits)
+            self.seen = self.commits
+            self.rewritings.append((second, _bytes(taken)))
+        for file in taken:
+            self.files.remove(file)
+        for (name,), each in bins:
+            self._add(name, sum(file.records for file in each.files), each.into)
+        self.size_then = _bytes(self.files)
+        if self._manifests > self.rules.manifests:
+            self.commits, self.put = self.commits + 1, self.put + 3
+            self.gathered = self.commits
+        return _bytes(taken), len(taken)
 
     @property
-    def fresh(self) -> int:
-        """Bytes that landings left in small files."""
-        return _bytes([f for f in self.files if f[0] < self.rules.small and f[1] == "landed"])
+    def _manifests(self) -> int:
+        """One of each commit whose files are still there, and one of those that were put together."""
+        return len({max(file.sequence, self.gathered) for file in self.files})
 
-    def compact(self, second: int) -> tuple[int, int, int]:
-        """How many bytes a compaction writes again, of how many files, and into how many."""
-        rules = self.rules
-        fresh = [f for f in self.files if f[0] < rules.small and f[1] == "landed"]
-        stale = [f for f in self.files if f[0] < rules.small and f[1] == "compacted"]
-        copies = sum(n for at, n in self.rewritings if second - at < rules.kept_for)
-        crowded = copies + _bytes(fresh) + _bytes(stale) > rules.copies
-        taken = fresh if crowded and _bytes(stale) > _bytes(fresh) else fresh + stale
-        total = _bytes(taken)
-        into = max(1, math.ceil(total / int(1.1 * rules.target)))
-        if into >= len(taken):
-            return 0, 0, 0
-        for gone in taken:
-            self.files.remove(gone)
-        self.files += [(total // into, "compacted")] * into
-        self.rewritings.append((second, total))
-        return total, len(taken), into
+    def _add(self, name: str, records: float, parts: int) -> None:
+        each, number = records / parts, self.commits
+        size = int(self.rates.file_bytes + each * self.rates.record_bytes)
+        for _ in range(parts):
+            self.written += 1
+            path = f"{self.written:09}"
+            file = LiveFile(path, size, round(each), (name,), sequence=number, snapshot_id=number)
+            self.files.append(file)
 
 
-def _bytes(files: Sequence[tuple[int, str]]) -> int:
-    return sum(size for size, _ in files)
+def _bytes(files: Sequence[LiveFile]) -> int:
+    return sum(file.bytes for file in files)
 
 
 def simulated_by_partition(
@@ -67,37 +114,31 @@ def simulated_by_partition(
     """Second by second and file by file; a landing, and a compaction, of all partitions is one commit."""
     begin = int(min(of[0].at for of in arrivals.values()))
     end = int(max(of[-1].at for of in arrivals.values())) + every
-    parts, last = {name: _Partition(rules) for name in arrivals}, begin
+    table, waiting_for = _Table(rules, rates), dict.fromkeys(arrivals, 0)
     came: dict[int, dict[str, int]] = {}
     for name, own in arrivals.items():
         for arrival in own:
             here = came.setdefault(int(arrival.at), {})
             here[name] = here.get(name, 0) + arrival.records
-    landings = commits = written = records = opened = again = reopened = 0
+    landings = records = opened = again = reopened = 0
     waits: list[int] = []
     since: list[int] = []
     for second in sorted({*came, *range(begin + every, end + 1, every)}):
         for name, count in came.get(second, {}).items():
-            parts[name].waiting += count
+            waiting_for[name] += count
             since += [second] * count
         if (second - begin) % every or second == begin or not since:
             continue
         waits += [second - at + 1 for at in since]
-        records, since = records + len(since), []
-        written += sum(p.land(rates.record_bytes) for p in parts.values() if p.waiting)
-        is_due = sum(p.fresh for p in parts.values()) >= rules.small_bytes
-        is_due = is_due or second - last >= rules.compact_after
-        rewritten = [p.compact(second) for p in parts.values()] if is_due else []
-        again += sum(total for total, _, _ in rewritten)
-        reopened += sum(taken for _, taken, _ in rewritten)
-        written += sum(into for _, _, into in rewritten)
-        if compacted := any(into for _, _, into in rewritten):
-            last = second
-        landings, commits = landings + 1, commits + 1 + compacted
-        opened += sum(len(p.files) for p in parts.values())
+        records, since, landings = records + len(since), [], landings + 1
+        table.land({name: count for name, count in waiting_for.items() if count})
+        waiting_for = dict.fromkeys(arrivals, 0)
+        size, taken = table.compact(second)
+        again, reopened, opened = again + size, reopened + taken, opened + len(table.files)
     seconds = landings * rates.landing_seconds + records * rates.record_seconds + again * rates.byte_seconds
     return {
-        "commits": commits, "files": written, "rewritten": again, "task_seconds": seconds,
+        "commits": table.commits, "files": table.written, "rewritten": again, "task_seconds": seconds,
+        "writes": table.written + table.put,
         "reads": landings * rates.landing_reads + reopened * rates.file_reads,
         "opened": opened / landings, "waited": sorted(waits)[math.ceil(0.95 * len(waits)) - 1],
     }  # fmt: skip

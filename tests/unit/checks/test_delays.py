@@ -17,11 +17,12 @@ from frazil.costs.units import Period, Unit
 from frazil.landing.position.ledger import Ledger
 from frazil.publishing.glue import Glue
 from frazil.publishing.target import Shown, Spent
+from frazil.reporting import Published
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.stage import RECORD_TIMES
 from kit.readers.mirrored import NAME, Mirror
 from kit.wires.wire import Wire
-from resources.history import delays_of, spent_on
+from resources.history import published_to
 from resources.metadata import WAITED, shown_metadata
 
 LATE = 5.0
@@ -147,10 +148,10 @@ def test_dagster_keeps_what_it_was_told_of_each_publication(instance: dg.Dagster
         metadata = {} if waited is None else {WAITED: waited}
         instance.report_runless_asset_event(dg.AssetMaterialization(path, metadata=metadata))
 
-    delays = delays_of(instance, path, 0.0)
+    delays = published_to(instance, path, 0.0).delays
 
     assert [delay.seconds for delay in delays] == [0.0, LATE]
-    assert delays_of(instance, path, delays[0].at + 60) == []
+    assert published_to(instance, path, delays[0].at + 60) == Published([])
 
 
 def test_what_publications_took_is_added_up_and_priced_by_the_layer(
@@ -161,7 +162,7 @@ def test_what_publications_took_is_added_up_and_priced_by_the_layer(
         shown = Shown(target.path, target.upstream, "orders", "s3://lake/1.json", changed=True, spent=took)
         metadata = shown_metadata(shown, Schema())
         instance.report_runless_asset_event(dg.AssetMaterialization(target.path, metadata=metadata))
-    spent = {target.path: spent_on(instance, target.path, 0.0)}
+    spent = {target.path: published_to(instance, target.path, 0.0).spent}
 
     def units(published: int) -> Mapping[Unit, float]:
         reader = CostReader(mirror.connections, Period(0.0, 100.0), {target.path: published}, spent)
@@ -170,6 +171,7 @@ def test_what_publications_took_is_added_up_and_priced_by_the_layer(
         return next(line.units for line in costs.lines if line.work == "publication")
 
     assert spent[target.path] == Spent(9, 2, 2.0)
-    assert units(3) == {"publications": 3, "glue_calls": 3, "refreshes": 2, "warehouse_seconds": 2.0}
+    of_snowflake = {"statements": 9, "refreshes": 2, "warehouse_seconds": 2.0}
+    assert units(3) == {"publications": 3, "glue_calls": 3, **of_snowflake}
     assert units(0)["warehouse_seconds"] == 2.0, "nothing new was shown"
     assert amount_of({"warehouse_seconds": 1800}, load_prices(None)).money == pytest.approx(1.0)

@@ -30,7 +30,7 @@ from frazil.telemetry.metrics import Look, registry_of
 from kit.readers.mirrored import NAME, Mirror
 from kit.wires.wire import Wire
 from resources.events import shown_materializations
-from resources.history import delays_of
+from resources.history import published_to
 from resources.metadata import landing_metadata
 
 QUARTER = 6 * 3600.0  # of a day, after which it is landed again
@@ -93,7 +93,7 @@ class Week:
         self.now = self.ended
 
     def layers(self) -> list[Layer]:
-        shown = {self.glue.path: delays_of(self.dagster, self.glue.path, self.began)}
+        shown = {self.glue.path: published_to(self.dagster, self.glue.path, self.began).delays}
         return Layers(self.mirror.connections, {}, shown, self.began, self.ended).of([self.mirror.spec])
 
     def _ledger(self, number: int) -> dict[str, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from frazil.landing.position.ledger import Ledger, ledgers
-from frazil.tables.commits.stage import OLDER, RECORD_TIMES
+from frazil.tables.commits.stage import OLDER, record_times
 from frazil.tables.metadata.snapshots import made_at, summary_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _landings(metadata: TableMetadata) -> Iterator[Delay]:
 
 def _delay(snapshot: Snapshot, ledger: Ledger, newest: int) -> Delay:
     """A landing whose snapshot tells of its newest record only counts as if all were as new."""
-    times = _record_times(summary_of(snapshot))
+    times = record_times(summary_of(snapshot))
     late, *older = (max(0.0, (snapshot.timestamp_ms - at) / 1000) for at in (newest, *times))
     parts = _parts(late, older) if older else [(late, 1.0)]
     records = tuple((seconds, share * ledger.read) for seconds, share in parts)
@@ -112,15 +112,6 @@ def _parts(newest: float, older: Sequence[float]) -> Iterator[Part]:
         for step in range(1, _STEPS + 1):
             yield low + (high - low) * step / _STEPS, (more - less) / _STEPS
     yield oldest, OLDER[-2]
-
-
-def _record_times(summary: Mapping[str, str]) -> tuple[int, ...]:
-    """For each share of `OLDER` a timestamp; nothing where the snapshot has none that can be read."""
-    try:
-        times = tuple(map(int, summary[RECORD_TIMES].split(",")))
-    except (KeyError, ValueError):
-        return ()
-    return times if len(times) == len(OLDER) else ()
 
 
 def _since(delays: Iterable[Delay], since: float) -> Sequence[Delay]:

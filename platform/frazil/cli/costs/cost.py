@@ -15,10 +15,10 @@ from frazil.cli.results import Results
 from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.costs.prices import Amount, PriceList, amount_of, load_prices, money_text, services_of
 from frazil.costs.report import NEVER_MEASURED, CostReader, Costs, lines_in
-from frazil.costs.units import Grouping, Line, Period, Units, grouped, total_of
+from frazil.costs.units import Grouping, Line, Period, Unit, Units, grouped, total_of
 from frazil.publishing.target import Spent
 from frazil.publishing.targets import targets_of
-from frazil.reporting import delays_of, spent_of
+from frazil.reporting import published_of
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.upkeep.work import size_text
@@ -65,9 +65,11 @@ def _published(
     """How often each target was brought in step, and what that took, as those remember who heard of it."""
     settings = selection.connections.settings
     paths = [target.path for spec in selection.specs for target in targets_of(spec, settings)]
-    kept = delays_of(selection.reporters, paths, since)
-    counts = None if kept is None else {path: len(delays) for path, delays in kept.items()}
-    return counts, spent_of(selection.reporters, paths, since)
+    kept = published_of(selection.reporters, paths, since)
+    if kept is None:
+        return None, {}
+    counts = {path: len(each.delays) for path, each in kept.items()}
+    return counts, {path: each.spent for path, each in kept.items()}
 
 
 def _unmeasured(measured: Sequence[Costs]) -> list[str]:
@@ -104,21 +106,34 @@ def _priced(amount: Amount) -> dict[str, Any]:
 
 def _show(measured: Sequence[Costs], by: Grouping, period: Period, prices: PriceList) -> None:
     lines = lines_in(measured)
-    table = Table(by, *_COLUMNS, prices.currency)
-    for name, group in grouped(lines, by).items():
-        table.add_row(name, *_cells(group, prices))
-    if len(measured) > 1 or by != "table":
-        table.add_row("total", *_cells(lines, prices))
+    table = cost_table(lines, by, prices, total=len(measured) > 1 or by != "table")
     print_table(table)
     if measured:
         _show_services(_whole(lines, period), prices)
         console.print(f"Not measured: {'; '.join(_unmeasured(measured))}.", style="dim")
 
 
+def cost_table(lines: Sequence[Line], by: Grouping, prices: PriceList, *, total: bool) -> Table:
+    """What people see of lines, with columns of Snowflake where it took anything."""
+    more = [unit for unit in _OF_SNOWFLAKE if unit in total_of(lines)]
+    table = Table(by, *_COLUMNS, *(_OF_SNOWFLAKE[unit] for unit in more), prices.currency)
+    for name, group in grouped(lines, by).items():
+        table.add_row(name, *_cells(group, more, prices))
+    if total:
+        table.add_row("total", *_cells(lines, more, prices))
+    return table
+
+
 _COLUMNS = ("records", "in", "written", "stored", "files", "commits", "writes", "reads", "CPU (s)")
 
 
-def _cells(lines: Sequence[Line], prices: PriceList) -> Iterator[str]:
+_OF_SNOWFLAKE: Mapping[Unit, str] = {
+    "statements": "statements", "refreshes": "refreshes", "warehouse_seconds": "warehouse (s)",
+}  # fmt: skip
+"""Columns that are shown where any table was published there."""
+
+
+def _cells(lines: Sequence[Line], more: Sequence[Unit], prices: PriceList) -> Iterator[str]:
     units = total_of(lines)
     live, history = units.get("live_bytes"), units.get("history_bytes", 0)
     yield _number(units.get("records"))
@@ -129,6 +144,7 @@ def _cells(lines: Sequence[Line], prices: PriceList) -> Iterator[str]:
     yield _number(units.get("writes"))
     yield _number(units.get("reads"))
     yield _number(units.get("task_seconds"))
+    yield from (_number(units.get(unit)) for unit in more)
     yield money_text(amount_of(units, prices))
 
 

@@ -13,7 +13,6 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.moment import duration_of
 from frazil.cli.selection import Json, Name, Selection, select_topics
-from frazil.costs.planning.options import Option, Plan, plan_of
 from frazil.costs.prices import money_text
 from frazil.costs.units import Period
 from frazil.errors import NotYetError, UsageError
@@ -21,6 +20,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import handle_of
 from frazil.upkeep.kinds import KINDS
+from frazil.upkeep.planning.options import Option, Plan, plan_of
 from frazil.upkeep.run import do_work
 from frazil.upkeep.work import size_text
 

@@ -16,7 +16,7 @@ from frazil.cli.moment import duration_of
 from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.cli.views.tables import states_of
 from frazil.publishing.targets import targets_of
-from frazil.reporting import delays_of
+from frazil.reporting import published_of
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 
@@ -48,7 +48,8 @@ def kept_delays(selection: Selection[AnyTable], since: float) -> Mapping[AssetPa
     """What those remember who heard of publications; None where nobody does."""
     settings = selection.connections.settings
     paths = [target.path for spec in selection.specs for target in targets_of(spec, settings)]
-    return delays_of(selection.reporters, paths, since)
+    kept = published_of(selection.reporters, paths, since)
+    return None if kept is None else {path: each.delays for path, each in kept.items()}
 
 
 def row_of(layer: Layer) -> dict[str, Any]:

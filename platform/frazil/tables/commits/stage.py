@@ -38,6 +38,16 @@ RECORD_TIMES = "frazil.record-times"
 OLDER = (0.5, 0.05, 0.01)
 """The first one gives the median."""
 
+
+def record_times(summary: Mapping[str, str]) -> tuple[int, ...]:
+    """For each share of `OLDER` a timestamp; nothing where a snapshot has none that can be read."""
+    try:
+        times = tuple(map(int, summary[RECORD_TIMES].split(",")))
+    except (KeyError, ValueError):
+        return ()
+    return times if len(times) == len(OLDER) else ()
+
+
 _SHORTER = "Try again; if it takes as long, lower max_records or max_bytes."
 
 

@@ -64,6 +64,8 @@ class Rule:
 
     def is_over(self, file: LiveFile) -> bool:
         """Whether a file has more delete files than the budget lets a reader open."""
+        if not (file.deletes or file.deleted):
+            return False  # as most are, and plans of freshness ask very often
         return file.deleted_share >= self.deleted or file.deletes > self.deletes
 
     def takes(self, file: LiveFile) -> bool:

@@ -99,7 +99,7 @@ def plan_bins(
     if copies is None or everything:
         return Plan(bins)
     allowed = rule.copies_of(sum(f.bytes for group in groups.values() for f in group))
-    chosen = _within(bins, rule, copies, allowed - copies.bytes)
+    chosen = within(bins, rule, copies, allowed - copies.bytes)
     return Plan(chosen, copies.bytes, allowed, thrifty=chosen != bins)
 
 
@@ -109,7 +109,7 @@ def _most(key: Partition, rule: Rule, shuffled: int | None) -> int:
     return rule.shuffled if shuffled is None else min(rule.shuffled, shuffled)
 
 
-def _within(
+def within(
     bins: Mapping[Partition, list[Bin]], rule: Rule, copies: Copies, spare: int
 ) -> dict[Partition, list[Bin]]:
     """Whole bins as far as the bytes go, those first that save most files for them; else lean ones."""

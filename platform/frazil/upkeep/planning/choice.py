@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.costs.planning.options import DAY, Option, plan_of
 from frazil.costs.prices import PriceList, money_text
 from frazil.costs.units import Period
 from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
 from frazil.spec.freshness import Budget
 from frazil.spec.topic import TableSpec
+from frazil.upkeep.planning.options import DAY, Option, plan_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

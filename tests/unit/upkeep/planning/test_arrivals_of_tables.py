@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 import pytest
 
-from frazil.costs.planning.history import history_of
 from frazil.costs.units import Period
 from frazil.landing.position.ledger import Ledger
+from frazil.upkeep.planning.history import history_of
 from kit.tables.histories import START, History
 
 
@@ -42,6 +42,22 @@ def test_records_of_a_landing_came_evenly_since_the_one_before() -> None:
     assert sum(a.records for a in arrivals) == 32
     assert [a.records for a in arrivals[:10]] == [2, 3, 2, 3, 2, 3, 2, 3, 2, 3]
     assert (arrivals[0].at, arrivals[9].at, arrivals[-1].at) == (first + 1, first + 10, first + 110)
+
+
+def test_a_landing_that_notes_when_its_records_came_tells_of_bursts() -> None:
+    history = made((0, 1, None))
+    history.now += 100
+    newest = int(history.now * 1000) - 1000
+    times = ",".join(str(newest - ago * 1000) for ago in (2, 4, 80))  # of half, a 20th and a 100th
+    ledger = Ledger("t", "id", {0: (1, 101)}, {0: 1}, records=100, max_timestamp=newest)
+    history.commit(summary={**ledger.properties(), "frazil.record-times": times})
+
+    arrivals = history_of(history.metadata, Period(START - 1, history.now)).arrivals
+
+    ago = [(newest // 1000 - arrival.at, arrival.records) for arrival in arrivals]
+    assert sum(records for _, records in ago) == 100
+    assert (ago[0], ago[-2:]) == ((80, 1), [(1, 25), (0, 25)])
+    assert sum(records for seconds, records in ago if seconds < 4) == 95
 
 
 def test_cpu_is_that_of_the_tables_own_landings() -> None:

@@ -6,16 +6,19 @@ from random import Random
 
 import pytest
 
-from frazil.costs.planning.choice import INTERVALS, Choice, choose
-from frazil.costs.planning.history import History
-from frazil.costs.planning.options import options
-from frazil.costs.planning.replay import Arrival, Rates, Rules
 from frazil.costs.prices import PriceList
 from frazil.errors import ConfigureError
 from frazil.spec.freshness import Budget
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.planning.choice import INTERVALS, Choice, choose
+from frazil.upkeep.planning.history import History
+from frazil.upkeep.planning.options import options
+from frazil.upkeep.planning.partition import Rates, Rules
+from frazil.upkeep.planning.replay import Arrival
 from kit.runs.simulated import Pattern, bursts, nights, one_huge_partition, simulated, steady
 
-RULES = Rules(target=1000, small=750, small_bytes=600, compact_after=40.0, copies=1500, kept_for=300.0)
+RULE = Rule(target=1000, small=750, large=1800, share=0.4)
+RULES = Rules(RULE, small_bytes=600, compact_after=40.0, kept_for=300.0)
 RATES = Rates(record_bytes=10.0, spread=1, landing_seconds=0.5, record_seconds=0.001, byte_seconds=0.001)
 PRICES = PriceList.model_validate(
     {
@@ -32,9 +35,8 @@ MONTH = 730 * 3600
 
 
 def money_of(played: dict[str, float], seconds: float) -> float:
-    """For a month: three objects of each commit beside its files, what is read, and CPU by the hour."""
-    puts = played["files"] + 3 * played["commits"]
-    asked = puts / 1000 * 0.005 + played["reads"] / 1000 * 0.0004
+    """For a month: what is put and read, and CPU by the hour."""
+    asked = played["writes"] / 1000 * 0.005 + played["reads"] / 1000 * 0.0004
     return (asked + played["task_seconds"] / 3600 * 0.05) * MONTH / seconds
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.costs.planning.history import History, history_of, rules_of
-from frazil.costs.planning.replay import Outcome, Rules, replay
 from frazil.costs.prices import Amount, PriceList, amount_of, load_prices
 from frazil.costs.units import MONTH, Period, Unit
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from frazil.upkeep.planning.history import History, history_of, rules_of
+from frazil.upkeep.planning.partition import Rules
+from frazil.upkeep.planning.replay import Outcome, replay
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -57,7 +58,7 @@ def plan_of(
         SpecError: The list of prices has a mistake.
     """
     history, prices = history_of(metadata, period), load_prices(settings.prices)
-    rules, in_glue = rules_of(spec, metadata), settings.catalog == "glue"
+    rules, in_glue = rules_of(spec, metadata, history), settings.catalog == "glue"
     return Plan(history, prices, options(history, rules, prices, intervals, in_glue=in_glue))
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.costs.planning.replay import Arrival, Outcome, Rates, Rules, replay
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.planning.partition import Rates, Rules
+from frazil.upkeep.planning.replay import Arrival, Outcome, replay
 from kit.drawn.examples import examples
 from kit.runs.simulated import Pattern, bursts, nights, one_huge_partition, simulated, steady
 
-RULES = Rules(target=1000, small=750, small_bytes=600, compact_after=40.0, copies=1500, kept_for=300.0)
+RULE = Rule(target=1000, small=750, large=1800, share=0.4)
+RULES = Rules(RULE, small_bytes=600, compact_after=40.0, kept_for=300.0, manifests=12)
 RATES = Rates(record_bytes=10.0, spread=1, landing_seconds=0.5, record_seconds=0.01, byte_seconds=0.001)
 
 
@@ -32,10 +36,10 @@ def test_a_replay_is_what_a_simulation_of_every_second_comes_to(pattern: Pattern
 @given(
     st.lists(st.tuples(st.integers(0, 200), st.integers(1, 150)), min_size=1, max_size=40),
     st.sampled_from([1, 5, 17, 60]),
-    st.integers(0, 4000),
+    st.floats(0.0, 3.0),
 )
-def test_any_arrivals_are_replayed_alike(came: list[tuple[int, int]], every: int, copies: int) -> None:
-    rules = Rules(1000, 750, 600, 40.0, copies, 60.0)
+def test_any_arrivals_are_replayed_alike(came: list[tuple[int, int]], every: int, share: float) -> None:
+    rules = Rules(replace(RULE, share=share), 600, 40.0, 60.0, manifests=12)
     compared([Arrival(float(at), records) for at, records in sorted(came)], every, rules)
 
 

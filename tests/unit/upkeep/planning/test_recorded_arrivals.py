@@ -7,22 +7,23 @@ from math import sqrt
 
 import pytest
 
-from frazil.costs.planning.choice import INTERVALS, choose
-from frazil.costs.planning.history import history_of
-from frazil.costs.planning.options import Option, options
-from frazil.costs.planning.replay import Rates, Rules
 from frazil.costs.prices import load_prices
 from frazil.costs.units import MONTH, Period
 from frazil.spec.freshness import Budget
+from frazil.spec.upkeep import Upkeep
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.planning.choice import INTERVALS, choose
+from frazil.upkeep.planning.history import history_of
+from frazil.upkeep.planning.options import Option, options
+from frazil.upkeep.planning.partition import Rates, Rules
 from kit.runs.recorded_arrivals import PATTERNS, Recorded
 from kit.runs.simulated import simulated_by_partition
 from kit.tables.histories import START
 
 MIB = 2**20
 RULES = Rules(  # a spec's own, where it says nothing
-    target=128 * MIB, small=96 * MIB, small_bytes=128 * MIB, compact_after=900.0, copies=128 * MIB,
-    kept_for=7 * 86400.0,
-)  # fmt: skip
+    Rule.of(Upkeep(), 128 * MIB), small_bytes=128 * MIB, compact_after=900.0, kept_for=7 * 86400.0
+)
 RATES = Rates(
     record_bytes=1000.0, spread=1, landing_seconds=0.3, record_seconds=1e-5, byte_seconds=13 / 2**30
 )
@@ -44,10 +45,9 @@ class Searched:
         return self._play(every)["waited"]
 
     def money(self, every: int) -> float:
-        """For a month: three objects of each commit beside its files, what is read, and CPU by the hour."""
+        """For a month: what is put and read, and CPU by the hour."""
         played = self._play(every)
-        puts = played["files"] + 3 * played["commits"]
-        asked = puts / 1000 * 0.005 + played["reads"] / 1000 * 0.0004
+        asked = played["writes"] / 1000 * 0.005 + played["reads"] / 1000 * 0.0004
         return (asked + played["task_seconds"] / 3600 * 0.052624) * self._months
 
     def _play(self, every: int) -> dict[str, float]:
@@ -60,7 +60,8 @@ def choices(recorded: Recorded) -> list[Option]:
     """What `frazil plan-freshness` has, by the table's own snapshots alone."""
     made = recorded.history(RATES)
     history = history_of(made.metadata, Period(START - 1, made.now))
-    return options(history, RULES, load_prices(None), INTERVALS, in_glue=False)
+    intervals = [every for every in INTERVALS if every >= SETTINGS[0] / 2]
+    return options(history, RULES, load_prices(None), intervals, in_glue=False)
 
 
 @pytest.mark.each_time("nights", "bursts")

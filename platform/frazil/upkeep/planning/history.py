@@ -8,12 +8,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from frazil.costs.measured import task_seconds
-from frazil.costs.planning.replay import LANDING_READS, Arrival, Rates, Rules
 from frazil.costs.units import Period
 from frazil.landing.position.ledger import Ledger, ledgers
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.requests import OPENED, Requests
+from frazil.tables.commits.stage import OLDER, record_times
 from frazil.tables.metadata.snapshots import UPKEEP, ancestors, made_at, number, summary_of
+from frazil.upkeep.compaction.bins import Rule
+from frazil.upkeep.compaction.plan import is_rewrite
+from frazil.upkeep.planning.partition import LANDING_READS, Copy, Rates, Rules
+from frazil.upkeep.planning.replay import Arrival
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -31,7 +35,7 @@ class History:
     """What a table's landings were like.
 
     Args:
-        arrivals: In order of time; records of one landing came evenly since the newest one before it.
+        arrivals: In order of time; records of one landing came evenly between the times that it tells of.
         assumed: What is not this table's own, but of docs/sizing.md.
     """
 
@@ -47,9 +51,14 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Landing:
-    """One landing: until when its records came, and what it took."""
+    """One landing: until when its records came, and what it took.
+
+    Args:
+        older: For each share in `OLDER` when its newest record came; nothing, if the snapshot does not say.
+    """
 
     until: float
+    older: Sequence[float]
     records: int
     bytes: int
     files: int
@@ -66,8 +75,10 @@ def history_of(metadata: TableMetadata, period: Period) -> History:
     spread, skew = _spread([(landing.records / usual, landing.files) for landing in landings])
     again = _per_byte(metadata, period)
     reads = [landing.reads for landing in landings if landing.reads is not None]
+    file_bytes, record_bytes = _line([(f.records / f.files, f.bytes / f.files) for f in landings if f.files])
     rates = Rates(
-        record_bytes=sum(f.bytes for f in landings) / max(1, sum(f.records for f in landings)),
+        record_bytes=record_bytes,
+        file_bytes=file_bytes,
         spread=spread,
         usual=usual,
         skew=skew,
@@ -87,18 +98,27 @@ def history_of(metadata: TableMetadata, period: Period) -> History:
     )
 
 
-def rules_of(spec: AnyTable, metadata: TableMetadata) -> Rules:
-    """The rules of a spec for a table as large as it is now."""
+def rules_of(spec: AnyTable, metadata: TableMetadata, history: History) -> Rules:
+    """The rules of a spec for a table as it was before a history's records came."""
     target, upkeep = int(spec.write.target_file_size), spec.upkeep
     live = number(summary_of(metadata.current_snapshot()), "total-files-size")
+    came = sum(arrival.records for arrival in history.arrivals) * history.rates.record_bytes
     return Rules(
-        target=target,
-        small=int(upkeep.small_file * target),
+        rule=Rule.of(upkeep, target, sorts=bool(spec.sort_by)),
         small_bytes=int(upkeep.small_bytes),
         compact_after=upkeep.compact_after.total_seconds(),
-        copies=max(int(upkeep.copies_share * live), target),
         kept_for=upkeep.keep_snapshots_for.total_seconds(),
+        manifests=upkeep.manifests,
+        live=max(0, int(live - came)),
+        copies=[*_copies(metadata, history)],
     )
+
+
+def _copies(metadata: TableMetadata, history: History) -> Iterator[Copy]:
+    """What compactions had replaced before the first record of a history came."""
+    for snapshot in ancestors(metadata):
+        if history.arrivals and made_at(snapshot) < history.arrivals[0].at and is_rewrite(snapshot):
+            yield Copy(made_at(snapshot), number(summary_of(snapshot), "removed-files-size"))
 
 
 def _landings(metadata: TableMetadata, period: Period) -> Iterator[_Landing]:
@@ -111,6 +131,7 @@ def _landing(snapshot: Snapshot, ledger: Ledger) -> _Landing:
     summary, newest = summary_of(snapshot), ledger.max_timestamp
     return _Landing(
         until=min(snapshot.timestamp_ms, snapshot.timestamp_ms if newest is None else newest) / 1000,
+        older=[at / 1000 for at in record_times(summary)],
         records=ledger.read,
         bytes=number(summary, "added-files-size"),
         files=number(summary, "added-data-files"),
@@ -122,16 +143,32 @@ def _landing(snapshot: Snapshot, ledger: Ledger) -> _Landing:
 def _arrivals(landings: Sequence[_Landing]) -> Iterator[Arrival]:
     """The first landing only says when the others' records began to come."""
     for before, landing in pairwise(landings):
-        begin, end = int(before.until), int(landing.until)
-        seconds = max(1, end - begin)
-        for second in range(seconds):
-            share = landing.records * (second + 1) // seconds - landing.records * second // seconds
-            if share:
-                yield Arrival(begin + second + 1, share)
+        came = 0
+        for begin, end, share in _spans(before.until, landing):
+            records, came = round(landing.records * share) - came, round(landing.records * share)
+            yield from _evenly(int(begin), int(end), records)
 
 
-def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """The seconds of a landing by itself and of each record, by least squares; neither below zero."""
+def _spans(since: float, landing: _Landing) -> Iterator[tuple[float, float, float]]:
+    """Spans of time, the oldest first, and which share of a landing's records came until the end of each."""
+    known = reversed([*zip((1.0, *OLDER), (landing.until, *landing.older), strict=False)])
+    begin = since
+    for nth, (share, at) in enumerate(known):
+        end = min(max(at, since), landing.until)
+        yield (end - 1 if landing.older and not nth else begin), end, share
+        begin = end
+
+
+def _evenly(begin: int, end: int, records: int) -> Iterator[Arrival]:
+    begin = min(begin, end - 1)
+    seconds = end - begin
+    for second in range(seconds):
+        if share := records * (second + 1) // seconds - records * second // seconds:
+            yield Arrival(begin + second + 1, share)
+
+
+def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """What a landing or a file takes by itself and for each record, by least squares; neither below zero."""
     if not points:
         return 0.0, 0.0
     mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
