@@ -16,7 +16,7 @@ from frazil.clients import Clients
 from frazil.settings.profile import Settings
 from frazil.settings.profile_file import frazil_home
 from frazil_local.home import Home
-from kit.runs.lived import COUNTS, PATTERNS, Stretch, live_at
+from kit.plans.lived import COUNTS, PATTERNS, Stretch, live_at
 
 
 def main() -> int:

@@ -35,7 +35,7 @@ class _Table:
     rewritings: list[tuple[int, int]] = field(default_factory=list)
     compacted_at: float = -math.inf
     looked_at: float = -math.inf
-    found: int = 0
+    waited: int = 0
     size_then: int = 0
     seen: int = 0
     compactions: set[int] = field(default_factory=set)
@@ -55,7 +55,7 @@ class _Table:
         """How many bytes a compaction writes again, and of how many files."""
         rules, size = self.rules, _bytes(self.files)
         many = self._manifests > rules.manifests
-        enough = self.found + max(0, size - self.size_then) >= rules.small_bytes
+        enough = self.waited + max(0, size - self.size_then) >= rules.small_bytes
         is_time = second - max(self.compacted_at, self.looked_at) >= rules.compact_after
         if len(self.files) <= 1 or not (enough or is_time or many):
             return 0, 0
@@ -63,9 +63,9 @@ class _Table:
         plan = plan_bins(self.files, 0, rules.rule, Copies(copies, frozenset(self.compactions)))
         bins = [(name, each) for name, of in plan.bins.items() for each in of]
         left = Left(self.seen, frozenset(self.compactions))
-        self.found = sum(waiting(each, rules.rule, left) for _, each in bins)
+        self.waited = sum(waiting(each, rules.rule, left) for _, each in bins)
         self.size_then = size
-        ready = self.found >= rules.small_bytes or second - self.compacted_at >= rules.compact_after
+        ready = self.waited >= rules.small_bytes or second - self.compacted_at >= rules.compact_after
         if not (many or (bins and ready)):
             self.looked_at = second
             return 0, 0

@@ -8,7 +8,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil_local.home import Home
-from kit.runs.lived import COUNTS, Stretch, bursts, live_at
+from kit.plans.lived import COUNTS, Stretch, bursts, live_at
 
 pytestmark = pytest.mark.nightly
 
