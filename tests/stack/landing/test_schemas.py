@@ -287,22 +287,6 @@ def test_records_of_the_old_name_land_in_the_renamed_column(topic: Topic) -> Non
     assert [(r["way"], r["quantity"]) for r in topic.rows()] == [("BUY", 0), ("BUY", 1), ("SELL", 2)]
 
 
-def test_they_land_there_too_once_the_rename_is_out_of_the_spec(topic: Topic) -> None:
-    """The table remembers it. The field may be null: its values would be, with every check green."""
-    any_version(topic)
-    fields = [optional("side", "string"), *TRADE["fields"][1:]]  # type: ignore[index]
-    first = topic.register({**TRADE, "fields": fields})
-    topic.send([topic.encode(value(n), first) for n in range(3)])
-    land(topic.spec, topic.connections, max_records=1)
-    topic.register({**TRADE, "fields": [optional("way", "string"), *fields[1:]]})
-    renamed = topic.spec.model_copy(update={"migrations": MIGRATIONS[:1]})
-    land(renamed, topic.connections, max_records=1)
-
-    land(topic.spec, topic.connections)
-
-    assert [r["way"] for r in topic.rows()] == ["BUY"] * 3
-
-
 @pytest.mark.nightly
 def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic) -> None:
     topic.trades(1)
