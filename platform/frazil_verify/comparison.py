@@ -8,11 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, SKIPPED, TOMBSTONE, UNKNOWN, Entries
-from frazil_verify.expected import NOT_COMPARED
-from frazil_verify.findings import Finding
-from frazil_verify.log.records import Span
-from frazil_verify.newest import (
+from frazil_verify.changes.history import versions
+from frazil_verify.changes.newest import (
     Order,
     last_of,
     matched,
@@ -22,8 +19,13 @@ from frazil_verify.newest import (
     rows_left_by_log,
     undecided,
 )
+from frazil_verify.changes.truncates import Truncate, emptied
+from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, NOT_COMPARED, SKIPPED, TOMBSTONE, UNKNOWN, Entries
+from frazil_verify.findings import Finding
+from frazil_verify.log.records import Span
 
 _PLACE = ["partition", "offset"]
+_VERSION = ["identity", *_PLACE]
 _CHANGES = (GOOD, DELETE, TOMBSTONE)
 
 Places = npt.NDArray[np.void]
@@ -72,12 +74,14 @@ class Comparison:
     Args:
         keeps_deleted: Whether deleted rows stay, with their last values.
         by_log: Whether a database's log says which change of a key is the newest.
+        truncates: Changes that emptied the source's table.
         unlanded: Where records stand that are bad by their size, which have no row.
     """
 
     scope: Scope
     keeps_deleted: bool = False
     by_log: bool = False
+    truncates: list[Truncate] = field(default_factory=list)
     unverifiable: int = 0
     expired: int = 0
     unlanded: list[tuple[int, int]] = field(default_factory=list)
@@ -102,8 +106,7 @@ class Comparison:
         if (records["kind"] == LARGE).any():
             self._note_unlanded(self._order(_of_kinds(records, *_CHANGES, LARGE)), rows)
         changes = _of_kinds(_by_rows(records, rows), *_CHANGES)
-        if self.by_log:
-            changes, rows = self._decided(changes, rows)
+        changes, rows = self._decided(changes, rows)
         newest = self._left(changes, rows) if self.keeps_deleted else newest_changes(changes)
         rows, doubled = _once(rows, ["identity"], newest)
         yield from _named("doubled", doubled)
@@ -118,6 +121,30 @@ class Comparison:
         yield from _named("missing", self._not_expired(lacking))
         yield from self._baseless(np.delete(rows, at[at >= 0]))
 
+    def of_versions(self, records: Entries, rows: Entries) -> Iterator[Finding]:
+        """Each change of a key has a row, which says from when to when it held.
+
+        Where records are gone, only some of what they say is known.
+        """
+        self._note_unlanded(records, rows)
+        changes = versions(_of_kinds(_by_rows(records, rows), *_CHANGES), self.truncates)
+        rows, doubled = _once(rows, _VERSION, changes)
+        yield from _named("doubled", doubled)
+        at = matched(changes, rows, _VERSION)
+        there, kept = changes[at >= 0], rows[at[at >= 0]]
+        if self.scope.lacks_records:
+            self.unverifiable += int((there["own"] != kept["own"]).sum())
+            there["own"] = kept["own"]
+        yield from self._altered(there, kept)
+        yield from _named("missing", self._not_echoes(changes[at < 0], records))
+        yield from self._baseless(np.delete(rows, at[at >= 0]))
+
+    def _not_echoes(self, lacking: Entries, records: Entries) -> Entries:
+        """Changes without tombstones whose delete may be among the records that are gone."""
+        if not self.scope.lacks_records:
+            return lacking
+        return lacking[matched(lacking, _of_kinds(records, TOMBSTONE), _PLACE) < 0]
+
     @property
     def _order(self) -> Order:
         return newest_by_log if self.by_log else newest_changes
@@ -129,11 +156,15 @@ class Comparison:
         return rows_left(changes)
 
     def _decided(self, changes: Entries, rows: Entries) -> tuple[Entries, Entries]:
-        """The keys of which it is known which change is the newest."""
-        odd = undecided(changes)
-        of_changes, of_rows = (np.isin(each["identity"], odd) for each in (changes, rows))
-        self.unverifiable += int(of_rows.sum())
-        return changes[~of_changes], rows[~of_rows]
+        """The keys of which it is known which change is the newest, and whether a truncate ended it."""
+        odd = undecided(changes) if self.by_log else changes["identity"][:0]
+        changes = changes[~np.isin(changes["identity"], odd)] if len(odd) else changes
+        if self.truncates:
+            changes, others = emptied(changes, self.truncates, marks=self.keeps_deleted, by_log=self.by_log)
+            odd = np.concatenate([odd, others["identity"]])
+        of_odd = np.isin(rows["identity"], odd)
+        self.unverifiable += int(of_odd.sum())
+        return changes, rows[~of_odd]
 
     def _note_unlanded(self, records: Entries, rows: Entries) -> None:
         large = _of_kinds(records, LARGE)

@@ -34,9 +34,13 @@ columns, where these and the others may be of two records. `lsn`: where a change
 NO_LSN = -(2**63)
 """Of a change that stands in no log, or nobody says where."""
 
-GOOD, BAD, DELETE, SKIPPED, LARGE, TOMBSTONE, UNKNOWN = range(7)
+GOOD, BAD, DELETE, SKIPPED, LARGE, TOMBSTONE, UNKNOWN, TRUNCATE = range(8)
 """`LARGE`: bad by its size, unless it was landed while more was allowed. `TOMBSTONE`: a delete without a
-value, where that is another thing. `UNKNOWN`: a row, or left out."""
+value, where that is another thing. `UNKNOWN`: a row, or left out. `TRUNCATE`: of no
+key, it ends all rows."""
+
+NOT_COMPARED = b""
+"""In the place of the digest of a row whose values are not known."""
 
 Entries = npt.NDArray[np.void]
 

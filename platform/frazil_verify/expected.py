@@ -9,7 +9,18 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from frazil_verify.entries import BAD, DELETE, GOOD, LARGE, NO_LSN, SKIPPED, TOMBSTONE, UNKNOWN, digest
+from frazil_verify.digests import Digests
+from frazil_verify.entries import (
+    BAD,
+    DELETE,
+    GOOD,
+    LARGE,
+    NO_LSN,
+    SKIPPED,
+    TOMBSTONE,
+    TRUNCATE,
+    UNKNOWN,
+)
 from frazil_verify.filters.wanted import Wanted
 from frazil_verify.findings import UnverifiableError
 from frazil_verify.log.registry import Schemas
@@ -22,13 +33,20 @@ from frazil_verify.table.renamed import Renames
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import Marked, marks_of
 from frazil_verify.values.half import Filled, HalfReader, struct, within
-from frazil_verify.values.metadata import METADATA, Change, headers_of, largest_part, lsn_of
+from frazil_verify.values.metadata import (
+    METADATA,
+    METADATA_OF_VERSIONS,
+    VALIDITY,
+    Change,
+    headers_of,
+    largest_part,
+    lsn_of,
+    moment_of,
+)
 from frazil_verify.values.naming import Headers
 
 _CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
 _OF_LARGE = {GOOD: LARGE, DELETE: BAD, TOMBSTONE: BAD}
-
-NOT_COMPARED = b""
 
 Row = tuple[Any, ...]
 
@@ -38,7 +56,7 @@ class Made:
     """What a record makes: of which key, which row, and whether there is a row at all.
 
     Args:
-        lsn: Where it stands in a database's log.
+        lsn: Where it stands in a database's log; of a version or a truncate when the source made it.
     """
 
     kind: int
@@ -176,14 +194,14 @@ class Expected:
     @property
     def _without_value(self) -> int:
         """What a record without a value is."""
-        delete = TOMBSTONE if self.request.keeps_deleted else DELETE
+        delete = TOMBSTONE if self._deletes_are_rows else DELETE
         return {"bad": BAD, "skip": SKIPPED, "keep": GOOD, "delete": delete}[self.request.null_value]
 
     def _unwrapped(self, change: Row) -> tuple[int, Row | None, Change]:
         """A change of a database: what it does, the row, and how it is called and where it comes from."""
         op, row, source = change
         if op == "t":
-            raise UnverifiableError("the source emptied its table, which ends rows of any key")
+            return TRUNCATE, None, (op, source)
         if row is not None and self._is_marked(row):
             raise BadRecordError("Debezium's mark for a value that it lacks, or for infinity")
         kind = _CHANGES.get(op, BAD)
@@ -198,11 +216,18 @@ class Expected:
         identity = tuple([both[at] for at in self._places_of_identity])
         if kind in (GOOD, DELETE, TOMBSTONE) and None in identity:
             return Made(BAD)
-        if kind != GOOD and not (self.request.keeps_deleted and kind in (DELETE, TOMBSTONE)):
+        at = moment_of(message, change) if self.request.keeps_versions else lsn_of(change)
+        if kind == TRUNCATE:
+            return Made(kind, lsn=at)
+        if kind != GOOD and not (self._deletes_are_rows and kind in (DELETE, TOMBSTONE)):
             return Made(kind, identity)
         all_values = (*both, *[of(message, change) for of in self._own_values])
         row = tuple([all_values[at] for at in self._places_of_row])
-        return Made(kind, identity, row, lsn_of(change))
+        return Made(kind, identity, row, at)
+
+    @property
+    def _deletes_are_rows(self) -> bool:
+        return self.request.keeps_deleted or self.request.keeps_versions
 
     def _is_wanted(self, values: Sequence[Any]) -> bool:
         assert self._wanted is not None
@@ -242,25 +267,25 @@ class Expected:
 
     @cached_property
     def _own_values(self) -> list[Callable[[Message, Change], Any]]:
-        return [METADATA[word] for word in self._own_compared.values()]
+        return [self._metadata[word] for word in self._own_compared.values()]
 
-    def digests(self, row: Row | None) -> tuple[bytes, bytes]:
-        """What is compared of a row; nothing where its values are not.
+    @property
+    def _metadata(self) -> Mapping[str, Callable[[Message, Change], Any]]:
+        return METADATA_OF_VERSIONS if self.request.keeps_versions else METADATA
 
-        Where deleted rows stay, their metadata columns are apart: these are of another record. A tombstone
-        has no place in the source's log: then the row keeps its own, which is not compared.
+    @cached_property
+    def digests(self) -> Digests:
+        """What is compared of rows.
+
+        Where deleted rows stay, their metadata columns are apart: these are of another record. Of a version
+        it is apart when it held.
         """
-        if row is None or not self.request.keeps_deleted:
-            return NOT_COMPARED if row is None else digest(row), b""
-        both = dict(zip((c.name for c in self.compared), row, strict=True))
-        own = {word: both.pop(name) for name, word in self._own_compared.items()}
-        if own.get("deleted") and own.get("source-time") is None:
-            own.pop("source-lsn", None)
-        return digest(tuple(both.values())), digest(tuple(own.values()))
+        words = tuple(self._own_compared.values()) if self.request.keeps_deleted else ()
+        return Digests(self.compared, self._own_compared, VALIDITY if self.request.keeps_versions else words)
 
     @cached_property
     def _own_compared(self) -> dict[str, str]:
-        return {name: word for name, word in self.own.items() if word in METADATA}
+        return {name: word for name, word in self.own.items() if word in self._metadata}
 
     @cached_property
     def _is_marked(self) -> Marked:

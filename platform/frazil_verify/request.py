@@ -67,6 +67,7 @@ class Half(_Part):
         of_database: Whether it is of a change of a database: then Debezium's names of types count.
         eight_byte_ids: What an id of eight bytes before a payload is, by Apicurio.
         subject: Whose newest version says what the columns are.
+        strict: Whether a record must fit all rules of its JSON Schema.
         others: Subjects of records that belong to other tables, and are left out here.
         fields: Those that are listed.
         rest: The column of what they do not name, if there is one.
@@ -77,6 +78,7 @@ class Half(_Part):
     of_database: bool = False
     eight_byte_ids: Literal["none", "content", "global"] = "none"
     subject: str = ""
+    strict: bool = False
     others: tuple[str, ...] = ()
     record_type: str = ""
     fields: tuple[Listed, ...] = ()
@@ -94,6 +96,7 @@ class Request(_Part):
         metadata_columns: Names in the table by word, such as `offset`.
         null_value: What a record without a value is.
         keeps_deleted: Whether deleted rows stay, marked.
+        keeps_versions: Whether each change is a row, which says from when to when it held.
         order_by: What says which change of a key is the newest; `source.lsn`: the log of the database.
         where: An expression that says which records become rows; empty where all do.
         masks: Those of fields, by their paths.
@@ -115,6 +118,7 @@ class Request(_Part):
     metadata_columns: dict[str, str]
     null_value: Literal["bad", "skip", "keep", "delete"] = "bad"
     keeps_deleted: bool = False
+    keeps_versions: bool = False
     order_by: Literal["offset", "source.lsn"] = "offset"
     where: str = ""
     masks: dict[str, Mask] = Field(default_factory=dict)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from frazil_verify.changes.truncates import Truncate
 from frazil_verify.comparison import Comparison, Scope
 from frazil_verify.differences import differing
 from frazil_verify.entries import (
@@ -16,6 +17,7 @@ from frazil_verify.entries import (
     NO_LSN,
     SKIPPED,
     TOMBSTONE,
+    TRUNCATE,
     UNKNOWN,
     Buckets,
     bucket_of_key,
@@ -36,6 +38,7 @@ from frazil_verify.table.metadata import TableMetadata
 from frazil_verify.table.names import left_behind, names_of, renames_of
 from frazil_verify.table.rows import Row, Rows
 from frazil_verify.table.storage import Files
+from frazil_verify.values.metadata import VALIDITY
 
 _NOWHERE = b""
 _EXPLAINED = 200  # rows that differ whose columns are named
@@ -55,6 +58,7 @@ class Verification:
     folder: Path
     log: Records
     schemas: Schemas
+    _truncates: list[Truncate] = field(default_factory=list, init=False)
 
     @classmethod
     def of(cls, request: Request, folder: Path) -> Verification:
@@ -72,7 +76,7 @@ class Verification:
             report.add(finding)
         records, rows = self._records(report), self._rows(report)
         by_log = self.request.order_by == "source.lsn"
-        comparison = Comparison(self._scope, self.request.keeps_deleted, by_log)
+        comparison = Comparison(self._scope, self.request.keeps_deleted, by_log, self._truncates)
         for finding in self._named(self._compared(comparison, records, rows, report)):
             report.add(finding)
         report.unverifiable_rows, report.expired_rows = comparison.unverifiable, comparison.expired
@@ -84,6 +88,7 @@ class Verification:
         self, comparison: Comparison, records: Buckets, rows: Buckets, report: Report
     ) -> Iterator[Finding]:
         compare = comparison.of_keyed if self._is_keyed else comparison.of_appended
+        compare = comparison.of_versions if self.request.keeps_versions else compare
         for bucket in range(self._count):
             yield from compare(records.entries(bucket), rows.entries(bucket))
         for place in comparison.unlanded:
@@ -147,6 +152,8 @@ class Verification:
             made, older = self._readings(message)
             report.records += 1
             partition, offset, time = message.partition() or 0, message.offset() or 0, message.timestamp()[1]
+            if made.kind == TRUNCATE:
+                self._truncates.append(Truncate(partition, offset, time, made.lsn))
             if made.kind in (GOOD, UNKNOWN) and made.row is None:
                 report.uncompared_records += 1
                 self._letters.see_unknown((partition, offset))
@@ -192,7 +199,10 @@ class Verification:
         readings = self._again(partition, offset)
         if not readings:
             return "baseless"
-        return {BAD: "bad", SKIPPED: "unwanted"}.get(readings[0].kind, "out_of_place")
+        kinds = {BAD: "bad", SKIPPED: "unwanted", TRUNCATE: "unwanted"}
+        if self.request.keeps_versions:
+            kinds[TOMBSTONE] = "unwanted"
+        return kinds.get(readings[0].kind, "out_of_place")
 
     def _explained(self, altered: list[Finding]) -> Iterator[Finding]:
         """The first of those that differ with the columns that do, then the others."""
@@ -205,9 +215,21 @@ class Verification:
         yield from altered[_EXPLAINED:]
 
     def _differing(self, made: Made, row: Row | None) -> Iterator[str]:
-        """The columns that differ; of a deleted row that stays those of its delete."""
-        names = differing(self._expected.compared, made.row, row)
-        return (name for name in names if made.kind not in (DELETE, TOMBSTONE) or name in self._expected.own)
+        """The columns that differ; of a deleted row that stays those of its delete.
+
+        When a version held other records say: where no other column differs it is that.
+        """
+        own = self._expected.own
+        names = [*differing(self._expected.compared, made.row, row)]
+        if self.request.keeps_versions:
+            of_times = [name for name in names if own.get(name) in VALIDITY]
+            yield from [name for name in names if name not in of_times] or [
+                n for n in own if own[n] in VALIDITY
+            ]
+        elif made.kind in (DELETE, TOMBSTONE):
+            yield from (name for name in names if name in own)
+        else:
+            yield from names
 
     def _again(self, partition: int, offset: int) -> Sequence[Made]:
         """What the record of an offset makes, and made; nothing where there is none."""

@@ -124,6 +124,7 @@ def request(subject: Subject[TableSpec]) -> Document:
         "metadata_columns": names_by_word(spec),
         "null_value": spec.on_null_value,
         "keeps_deleted": spec.keeps_deleted,
+        "keeps_versions": spec.keeps_versions,
         "order_by": spec.order_by,
         "where": spec.where,
         "masks": _masks(spec, settings),
@@ -154,10 +155,6 @@ def unknown(spec: TableSpec, settings: Settings) -> str:
 def _reasons(spec: TableSpec) -> Iterator[str]:
     if spec.is_read_only:
         yield "Tableflow writes it"
-    if spec.keeps_versions:
-        yield "it holds all versions of its rows"
-    if spec.validation == "strict":
-        yield "validate: strict makes records bad by rules that the verifier does not know"
     if spec.encryption == "decrypt":
         yield "its fields are decrypted"
     if spec.rules == "enforce":
@@ -199,7 +196,7 @@ def _half(subject: Subject[TableSpec], word: Literal["key", "value"]) -> Documen
     return {
         "format": "registry", "framing": spec.framing, "subject": name, "record_type": record_type,
         "eight_byte_ids": subject.connections.settings.registry.eight_byte_ids, "others": others,
-        "of_database": spec.mode == "cdc",
+        "of_database": spec.mode == "cdc", "strict": spec.validation == "strict",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from frazil_verify.values.debezium import without_names
 from frazil_verify.values.listed import ListedReader
 from frazil_verify.values.naming import Headers, Naming
 from frazil_verify.values.plain.avro import MisfitError
+from frazil_verify.values.strict.rules import rules_of
 
 Read = Callable[[bytes], tuple[Any, ...]]
 
@@ -151,7 +152,8 @@ class HalfReader:
         wanted = called(self.wanted, names)
         if schema.kind == "JSON":
             named = schema if self.half.of_database else without_names(schema)
-            return json_values.JsonReader(named, wanted, self.word)
+            rules = rules_of(schema.text) if self.half.strict else None
+            return json_values.JsonReader(named, wanted, self.word, rules)
         reader = protobuf.ProtobufReader(schema, self.newest, wanted, self.half.record_type)
         return reader.bare if self.half.framing == "none" else reader
 

@@ -31,13 +31,17 @@ class JsonReader:
         writer: The schema that the records were written with.
         wanted: A type `struct` of Iceberg.
         root: What the field is called that a value without fields is.
+        rules: Tells whether a value fits all that the schema asks; None where types are looked at alone.
     """
 
-    def __init__(self, writer: Schema, wanted: Mapping[str, Any], root: str = "value") -> None:
+    def __init__(
+        self, writer: Schema, wanted: Mapping[str, Any], root: str = "value",
+        rules: Callable[[Any], bool] | None = None,
+    ) -> None:  # fmt: skip
         compiler = Compiler(writer)
         self._root = "" if compiler.has_fields else root
         self._convert = compiler.compile(compiler.record(root), wanted)
-        self._wanted, self._widest = wanted, widest(wanted)
+        self._wanted, self._widest, self._rules = wanted, widest(wanted), rules
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
         """The values of the wanted fields, in order.
@@ -49,6 +53,8 @@ class JsonReader:
             read = _DECODER.decode(payload.decode())
         except (ValueError, ArithmeticError, RecursionError) as e:
             raise BadRecordError(type(e).__name__) from e
+        if self._rules is not None and not self._rules(json.loads(payload)):
+            bad("a rule of its schema")
         if isinstance(read, dict) and read.keys() == _EMBEDDED:
             read = read["payload"]
         read = {self._root: read} if self._root else read

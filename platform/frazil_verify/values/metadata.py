@@ -55,6 +55,13 @@ def lsn_of(change: Change) -> int:
     return NO_LSN if source is None or source[1] is None else int(source[1])
 
 
+def moment_of(message: Message, change: Change) -> int:
+    """When the source made a change, in microseconds; where it does not say so the record's own time."""
+    at = _source_time(change[1])
+    at = _time(message) if at is None else at
+    return NO_LSN if at is None else at
+
+
 def _is_delete(change: Change) -> bool:
     """A tombstone has no word for what it does."""
     return change[0] in ("d", None)
@@ -77,3 +84,10 @@ METADATA: Mapping[str, Callable[[Message, Change], Any]] = {
     "source-lsn": lambda _, change: change[1] and change[1][1],
 }
 """What a row has in its metadata columns, by word."""
+
+VALIDITY = ("valid-from", "valid-to", "current")
+"""Those that say when a version held, which other records decide, too."""
+
+METADATA_OF_VERSIONS: Mapping[str, Callable[[Message, Change], Any]] = {
+    **METADATA, "op": lambda _, change: change[0], **dict.fromkeys(VALIDITY, lambda *_: None),
+}  # fmt: skip

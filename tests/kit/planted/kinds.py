@@ -9,14 +9,14 @@ from random import Random
 from kit.planted.faults import COUNT, Found, Plant, counts_amiss
 from kit.planted.leaks import FILTERED, MASKED
 from kit.planted.ledgers import COMPACTIONS, COUNTS, LEDGERS, LETTERS
-from kit.planted.places import KEYS, ROWS
+from kit.planted.places import KEYS, ROWS, VERSIONS
 from kit.planted.tables import Case, case_of
 from kit.planted.topics import Shape
 from kit.planted.values import METADATA, VALUES
 
 KINDS: Mapping[str, Plant] = {
     **VALUES, **METADATA, **ROWS, **KEYS, **LEDGERS, **COUNTS, **LETTERS, **COMPACTIONS,
-    **MASKED, **FILTERED,
+    **MASKED, **FILTERED, **VERSIONS,
 }  # fmt: skip
 
 
@@ -53,16 +53,19 @@ _FORMS = (
 
 
 def guarded(shape: Shape, chance: Random) -> Shape:
-    """The same, with masks or with a filter, or with both."""
-    filtered = shape.mode == "append" and chance.random() < 0.5
-    return replace(shape, masked=chance.random() < 0.5, filtered=filtered)
+    """The same, with masks or with a filter, or with both; some of a database's with all versions."""
+    filtered, masked, history = (chance.random() < 0.5 for _ in range(3))
+    history = history and shape.mode == "cdc"
+    return replace(shape, masked=masked, filtered=filtered and shape.mode == "append", history=history)
 
 
 def _shape(kind: str, chance: Random) -> Shape:
     """One that has what the kind is a fault of."""
     while True:
         drawn = shape(chance)
-        drawn = replace(drawn, masked=kind in MASKED, filtered=kind in FILTERED)
+        drawn = replace(drawn, masked=kind in MASKED, filtered=kind in FILTERED, history=kind in VERSIONS)
+        if kind in VERSIONS and drawn.mode != "cdc":
+            continue
         if kind in FILTERED and drawn.mode != "append":
             continue
         if kind in KEYS and drawn.mode == "append":

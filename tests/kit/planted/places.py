@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from random import Random
+from typing import Any
 
 from kit.planted.columns import Values
 from kit.planted.faults import Found, Plant, finding, pick, place_of
@@ -186,4 +187,57 @@ KEYS: Mapping[str, Plant] = {
     "a deleted key kept": deleted_key_kept,
     "a key that nobody has": key_of_nobody,
     "two keys exchanged": keys_exchanged,
+}
+
+
+_VALIDITY = ("$$valid-from", "$$valid-to", "$$current")
+
+
+def validity(fits: Callable[[Values], Any], change: Callable[[Values], Values]) -> Plant:
+    """Another time in which a version held."""
+
+    def plant(case: Case, chance: Random) -> list[Found]:
+        row = pick(case.last, chance, fits)
+        if row is None:
+            return []
+        row.update(change(row))
+        return [finding("altered", place_of(row), *_VALIDITY)]
+
+    return plant
+
+
+def _ended(row: Values) -> bool:
+    return row["$$op"] != "d" and not row["$$current"]
+
+
+def values_of_another_version(case: Case, chance: Random) -> list[Found]:
+    row = pick(case.last, chance, lambda row: row["$$op"] != "d")
+    others = [r for r in case.last if row and r["key"] == row["key"] and r["$$op"] != "d"]
+    if row is None or not (other := pick(others, chance, lambda r: r["amount"] != row["amount"])):
+        return []
+    row["amount"] = other["amount"]
+    return [finding("altered", place_of(row), "amount")]
+
+
+def delete_without_its_version(case: Case, chance: Random) -> list[Found]:
+    row = pick(case.last, chance, lambda row: row["$$op"] == "d")
+    if row is None:
+        return []
+    case.last.remove(row)
+    return [finding("missing", place_of(row))]
+
+
+VERSIONS: Mapping[str, Plant] = {
+    "a version that did not end": validity(_ended, lambda row: {"$$valid-to": None, "$$current": True}),
+    "a version that ended early": validity(_ended, lambda row: {"$$valid-to": row["$$valid-to"] - 1}),
+    "a version that ended with the last": validity(
+        lambda row: row["$$current"], lambda row: {"$$valid-to": row["$$valid-from"] + 1, "$$current": False}
+    ),
+    "a version that begins late": validity(_ended, lambda row: {"$$valid-from": row["$$valid-from"] + 1}),
+    "a version that is not current": validity(lambda row: row["$$current"], lambda _: {"$$current": False}),
+    "the values of another version": values_of_another_version,
+    "a version gone": row_gone,
+    "a version doubled": row_doubled,
+    "a delete without its version": delete_without_its_version,
+    "a version of nobody": key_of_nobody,
 }

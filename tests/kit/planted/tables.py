@@ -25,7 +25,11 @@ METADATA: dict[str, pa.DataType] = {
 }  # fmt: skip
 _OF_CHANGE = {"op": pa.string(), "source-time": pa.timestamp("us", "UTC"), "source-lsn": pa.int64()}
 _OF_DELETE = {"deleted": pa.bool_(), "deleted-at": pa.timestamp("us", "UTC")}
+_OF_VERSION = {
+    "valid-from": pa.timestamp("us", "UTC"), "valid-to": pa.timestamp("us", "UTC"), "current": pa.bool_(),
+}  # fmt: skip
 _LETTERS = pa.schema([("partition", pa.int32()), ("offset", pa.int64()), ("topic_id", pa.string())])
+_WORDS = METADATA | _OF_CHANGE | _OF_DELETE | _OF_VERSION
 _TOPIC_ID = "c2hvcC5vcmRlcnMtdGhlIQ"
 
 
@@ -110,9 +114,9 @@ def asked(case: Case, folder: Path) -> dict[str, Any]:
         "topic": TOPIC, "kafka": {}, "registry": {"url": "none:"}, "storage": {},
         "metadata": _written(case, folder / "table"), "dead_letters": _letters(case, folder / "letters"),
         "mode": shape.mode, "key": key, "value": registered, "key_columns": ["key"] if keyed else [],
-        "metadata_columns": {word: f"$${word}" for word in METADATA | _OF_CHANGE | _OF_DELETE},
+        "metadata_columns": {word: f"$${word}" for word in _WORDS},
         "null_value": "delete" if keyed else "bad", "keeps_deleted": shape.soft,
-        "where": WHERE if shape.filtered else "",
+        "keeps_versions": shape.history, "where": WHERE if shape.filtered else "",
         "masks": {p: {"word": w, "key": KEY} for p, w in MASKS.items()} if shape.masked else {},
     }  # fmt: skip
 
@@ -136,6 +140,7 @@ def arrow(rows: list[Values], schema: pa.Schema) -> pa.Table:
 def _schemas(shape: Shape) -> tuple[pa.Schema, pa.Schema]:
     """The columns of the table at first, and now."""
     own = METADATA | (_OF_CHANGE if shape.mode == "cdc" else {}) | (_OF_DELETE if shape.soft else {})
+    own |= _OF_VERSION if shape.history else {}
     columns = [(c.name, c.arrow) for c in columns_of(shape.form) if c.name != EXTRA]
     early = pa.schema([("key", pa.string()), *columns, *((f"$${word}", kind) for word, kind in own.items())])
     early = masked_schema(early) if shape.masked else early

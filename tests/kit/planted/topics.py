@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from random import Random
 from typing import Any, Literal
 
@@ -36,6 +37,7 @@ class Shape:
         soft: Whether deleted rows of a database's table stay, marked.
         masked: Whether fields are masked.
         filtered: Whether some records are left out.
+        history: Whether every change of a key is a row.
     """
 
     form: Format
@@ -46,6 +48,7 @@ class Shape:
     soft: bool = False
     masked: bool = False
     filtered: bool = False
+    history: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,8 @@ class Topic:
 
     def rows(self) -> list[Values]:
         """The rows of the table: of each record, or of each key that is there."""
+        if self.shape.history:
+            return [*self._versions()]
         good = [record.row for record in self.landed if record.kind == "good"]
         if self.shape.mode == "append":
             return good
@@ -128,6 +133,18 @@ class Topic:
         for key, record in self.newest().items():
             if record.kind == "delete" and key in had:
                 yield had[key] | {name: each for name, each in record.row.items() if name.startswith("$$")}
+
+    def _versions(self) -> Iterator[Values]:
+        """Every change; it holds until the next one of its key, which is in the same partition."""
+        changes = [each for each in self.landed if each.kind in ("good", "delete")]
+        for key in dict.fromkeys(each.key for each in changes):
+            versions = [each for each in changes if each.key == key]
+            begins = [*accumulate((each.row["$$source-time"] for each in versions), max)]
+            for each, begin, end in zip(versions, begins, [*begins[1:], None], strict=True):
+                gone = each.kind == "delete"
+                valid = begin, begin if gone else end, not gone and end is None
+                names = ("$$valid-from", "$$valid-to", "$$current")
+                yield each.row | dict(zip(names, valid, strict=True))
 
     def newest(self) -> dict[bytes, Sent]:
         """By key its last change."""
@@ -169,7 +186,8 @@ def _record(shape: Shape, chance: Random, partition: int, offset: int, landing: 
         (chance.choice((1, 2)), _FIRST + chance.randrange(10**9)), chance.randrange(9), kind, landing,
     )  # fmt: skip
     own = {"op": change["op"], "source": change["source"]} if shape.mode == "cdc" else {}
-    row = _row(bare, key, masked if shape.masked else dict, values, own)
+    shown = dict.fromkeys(values) if shape.history and kind == "delete" else values
+    row = _row(bare, key, masked if shape.masked else dict, shown, own)
     return Sent(**{**bare.__dict__, "row": row, "values": values})
 
 

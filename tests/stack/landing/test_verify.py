@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.schema_registry import Schema
 
 from frazil.checks.result import Subject
 from frazil.checks.run import VERIFIED, run_check
@@ -208,9 +210,27 @@ def test_a_record_that_can_be_read_by_now_and_is_still_a_dead_letter_is_set_asid
 
 
 def test_what_the_verifier_does_not_know_is_said_and_not_judged(make_topic: MakeTopic) -> None:
-    topic = make_topic(validate="strict")
+    few = {"name": "few", "expect": "quantity < 5", "on_failure": "dead_letter"}
+    topic = make_topic(on_bad_record="dead_letter", checks=[few])
 
-    assert verified(topic).unverifiable.startswith("validate: strict")
+    assert verified(topic).unverifiable.startswith("its own checks")
+
+
+def test_a_row_of_a_record_that_breaks_a_rule_of_its_schema_is_found_where_validation_is_strict(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic(trades=False, key_format="none", value_format="json")
+    schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}}
+    registered = Schema(json.dumps(schema), "JSON")
+    number = int(topic.connections.registry.register_schema(f"{topic.name}-value", registered))
+    topic.send(
+        [b"\0" + number.to_bytes(4, "big") + b'{"name": "%s"}' % name for name in (b"ann", b"christine")]
+    )
+    land(topic.spec, topic.connections)
+
+    assert kinds(topic) == {}
+    topic.spec = topic.spec.model_copy(update={"validation": "strict"})
+    assert kinds(topic) == {"bad": 1, "unaccounted": 1}
 
 
 def test_rows_from_before_a_field_that_has_a_default_may_be_null_and_nothing_else(

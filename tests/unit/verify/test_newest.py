@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from frazil_verify.changes.newest import newest_changes
 from frazil_verify.comparison import Comparison, Scope
 from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, NO_LSN, SKIPPED, TOMBSTONE, Entries, digest
-from frazil_verify.newest import newest_changes
 from kit.records.soft_changes import drawn, expected
 
 WHOLE = Scope(landed={0: (0, 100), 1: (0, 100)}, kept={0: (0, 120), 1: (0, 120)})

@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 from pyiceberg.table import StaticTable
 
-from frazil_verify.findings import SAMPLES, Report, UnverifiableError
+from frazil_verify.findings import SAMPLES, Report
 from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Request
 from frazil_verify.verification import Verification
+from kit.planted.columns import Values
 from kit.planted.kinds import KINDS, guarded, planted, shape
 from kit.planted.tables import Case, Given, asked, case_of
-from kit.planted.topics import Shape
+from kit.planted.topics import Place, Shape
 
 SEED = os.environ.get("FRAZIL_TEST_SEED", "0")
 FAULTS = int(os.environ.get("FRAZIL_TEST_PLANTED", len(KINDS)))
@@ -67,23 +68,34 @@ def test_a_table_that_holds_its_topic_has_no_finding(number: int, tmp_path: Path
     assert report.rows == len(case.last)
 
 
-@pytest.mark.parametrize(
-    ("written", "instead", "why"),
-    [
-        (rb'"op": ?"[cru]"', b'"op": "t"', "emptied its table"),
-    ],
-)
-def test_changes_that_it_does_not_know_make_no_finding(
-    tmp_path: Path, written: bytes, instead: bytes, why: str
-) -> None:
-    case = case_of(Shape("json", "cdc", evolved=False, compacted=False, letters=False), Random(SEED))
-    odd = next(each for each in case.topic.landed if each.kind == "good")
-    value = re.sub(written, instead, odd.value or b"")
-    assert value != odd.value
-    case.topic.records[case.topic.records.index(odd)] = replace(odd, value=value)
+def truncated(case: Case, *, gone: bool) -> tuple[Place, list[Values], list[Values]]:
+    """Makes a truncate of a change: the older rows of its partition, and those of others that may be gone."""
+    partition, offset = chosen = next(
+        each.place for each in reversed(case.topic.landed) if each.kind == "good"
+    )
+    odd = next(each for each in case.topic.landed if each.place == chosen)
+    value = re.sub(rb'"op": ?"[cru]"', b'"op": "t"', odd.value or b"")
+    case.topic.records[case.topic.records.index(odd)] = replace(odd, value=value, kind="bad")
+    case.rows[:] = case.topic.rows()
+    older = [row for row in case.rows if row["$$partition"] == partition and row["$$offset"] < offset]
+    early = [row for row in case.rows if row["$$timestamp"] < odd.time[1] * 1000]
+    if gone:
+        case.rows[:] = [row for row in case.rows if row not in older]
+    return chosen, older, [row for row in early if row["$$partition"] != partition]
 
-    with pytest.raises(UnverifiableError, match=why):
-        verified(case, tmp_path)
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_truncate_ends_the_older_rows_of_its_partition(tmp_path: Path, number: int) -> None:
+    case = case_of(Shape("json", "cdc", evolved=False, compacted=False, letters=False), Random(number))
+    _, older, unsure = truncated(case, gone=True)
+
+    report = verified(case, tmp_path / "gone")
+
+    assert older
+    assert report.is_sound, report.samples
+    assert report.unverifiable_rows == len(unsure)
+    case.rows.extend(older)
+    assert verified(case, tmp_path / "there").counts == {"undeleted": len(older)}
 
 
 def soft_case(form: str, number: int) -> tuple[Case, dict[str, Any]]:

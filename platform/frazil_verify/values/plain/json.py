@@ -38,7 +38,7 @@ def scalar(node: Mapping[str, Any], want: str) -> Convert:
     if word == "long" and node.get("title") in _TIMES:
         return _time
     if word == "int" and (bits := _SMALL.get(node.get("connect.type", ""))):
-        return lambda value: _integer(value, bits)
+        return _whole(bits)
     if word == "string":
         return _as_text(node)
     return _PLAIN[word]
@@ -124,6 +124,12 @@ def _integer(value: Any, bits: int) -> int:
     return int(value)
 
 
+def _whole(bits: int) -> Convert:
+    """The same of so many bits, quickly where it is what it must be."""
+    low, high = -(2**bits), 2**bits - 1
+    return lambda value: value if type(value) is int and low <= value <= high else _integer(value, bits)
+
+
 def _real(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         bad("no number")
@@ -143,6 +149,8 @@ def _finite(number: float) -> float:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         bad("no text")
+    if value.isascii():
+        return str(value)
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -167,10 +175,10 @@ def _bytes(value: Any) -> bytes:
 _KINDS = {str: "string", type(None): "null"}
 _PLAIN: Mapping[str, Convert] = {
     "boolean": _boolean,
-    "int": lambda value: _integer(value, 31),
-    "long": lambda value: _integer(value, 63),
+    "int": _whole(31),
+    "long": _whole(63),
     "float": _single,
     "double": _real,
     "binary": _bytes,
-    "date": lambda value: _integer(value, 31),
+    "date": _whole(31),
 }

@@ -45,7 +45,7 @@ def undecided(changes: Entries) -> npt.NDArray[np.bytes_]:
 
     What became of them goes by what landed together, which the records do not tell.
     """
-    changes = without_echoes(changes)
+    changes = _with_places(changes)
     lacking = changes["identity"][changes["lsn"] == NO_LSN]
     odd = [lacking[:0]]
     for part in (changes, changes[changes["kind"] == GOOD]):
@@ -80,7 +80,7 @@ def rows_left_by_log(changes: Entries, rows: Entries, *, bare: bool) -> Entries:
         rows: Those of the table.
         bare: Whether a key without values before its delete has a row of the key alone, or may have others.
     """
-    changes = without_echoes(changes)
+    changes = _with_places(changes)
     newest, good = newest_by_log(changes), changes[changes["kind"] == GOOD]
     deleted = np.flatnonzero(newest["kind"] == DELETE)
     marked = _take_values(newest, deleted, newest_by_log(good))
@@ -104,22 +104,30 @@ def _take_values(newest: Entries, deleted: Places, had: Entries) -> Places:
 
 
 def without_echoes(changes: Entries) -> Entries:
-    """Changes without tombstones that follow a delete of their key in its partition; others are deletes.
-
-    These take the place in the log of the record of their key before them.
-    """
+    """Changes without tombstones that follow a delete of their key in its partition; others are deletes."""
     changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
-    ends = changes["kind"] != GOOD
-    follows = np.zeros(len(changes), bool)
-    same = [changes[name][1:] == changes[name][:-1] for name in ("identity", "partition")]
-    follows[1:] = same[0] & same[1]
     echoes = changes["kind"] == TOMBSTONE
-    echoes[1:] &= follows[1:] & ends[:-1]
-    taking = np.flatnonzero((changes["kind"] == TOMBSTONE) & follows & ~echoes)
-    changes["lsn"][taking] = changes["lsn"][taking - 1]
+    echoes[1:] &= changes["kind"][:-1] != GOOD
+    echoes &= _follow(changes)
     kept: Entries = changes[~echoes]
     kept["kind"][kept["kind"] == TOMBSTONE] = DELETE
     return kept
+
+
+def _with_places(changes: Entries) -> Entries:
+    """The same, where a tombstone has the place in the log of the record of its key before it."""
+    changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
+    taking = np.flatnonzero((changes["kind"] == TOMBSTONE) & _follow(changes))
+    changes["lsn"][taking] = changes["lsn"][taking - 1]
+    return without_echoes(changes)
+
+
+def _follow(changes: Entries) -> npt.NDArray[np.bool_]:
+    """Which of sorted changes follow one of the same key in the same partition."""
+    follow = np.zeros(len(changes), bool)
+    same = [changes[name][1:] == changes[name][:-1] for name in ("identity", "partition")]
+    follow[1:] = same[0] & same[1]
+    return follow
 
 
 def last_of(entries: Entries, names: list[str]) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,1 @@
+"""Of the changes of keys those that count, and what rows these leave."""

@@ -1,0 +1,1 @@
+"""What a JSON Schema asks of values beyond their types: `validate: strict`."""
