@@ -28,6 +28,7 @@ from frazil_verify.values.avro_schema import as_record, branch_name, fields_of, 
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import with_logical_types
 from frazil_verify.values.plain.avro import Convert, itself, nothing, plain
+from frazil_verify.values.width import check_width, is_large, widest
 
 _NESTED = ("record", "error", "array", "map")
 
@@ -53,6 +54,7 @@ class AvroReader:
         own, other = (as_record(named(parsed(schema)), root) for schema in (writer, newest))
         bare, self._convert = _Compiler(defaults, names).compile(own, other, wanted)
         self._bare: AvroSchema = fastavro.parse_schema(bare)
+        self._wanted, self._widest = wanted, widest(wanted)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
         """The values of the wanted fields, in order.
@@ -67,6 +69,8 @@ class AvroReader:
             raise BadRecordError(f"{type(e).__name__}: {e}") from e
         if stream.read(1):
             raise BadRecordError("bytes behind the record")
+        if is_large(payload, self._widest):
+            check_width(read, self._wanted, len(payload))
         values: tuple[Any, ...] = self._convert(read)
         return values
 

@@ -16,6 +16,7 @@ from frazil_verify.table.canonical import number, sorted_pairs
 from frazil_verify.table.metadata import columns_of
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.proto_files import compiled
+from frazil_verify.values.width import check_width, is_large, widest
 
 Convert = Callable[[Any], Any]
 _WHOLE = (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT32)
@@ -37,6 +38,7 @@ class ProtobufReader:
     def __init__(self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], record_type: str) -> None:
         self._pool, self._file = compiled(writer)
         self._newest, self._wanted, self._type = newest, wanted, record_type
+        self._widest = widest(wanted)
         self._takes: dict[str, tuple[type[Message], Convert]] = {}
 
     def check(self) -> None:
@@ -77,9 +79,12 @@ class ProtobufReader:
             self._takes[name] = self._made(descriptor)
         kind, convert = self._takes[name]
         try:
-            values: tuple[Any, ...] = convert(kind.FromString(payload))
+            message = kind.FromString(payload)
         except DecodeError as e:
             raise BadRecordError(str(e)) from e
+        if is_large(payload, self._widest):
+            check_width(message, self._wanted, len(payload))
+        values: tuple[Any, ...] = convert(message)
         return values
 
     def _made(self, descriptor: Descriptor) -> tuple[type[Message], Convert]:

@@ -24,13 +24,18 @@ def is_doubtful(payload: bytes, widest: int) -> bool:
     return payload.count(b"{") * widest > _MOST + len(payload)
 
 
+def is_large(payload: bytes, widest: int) -> bool:
+    """Whether bytes are enough for a record that is too wide, where each may be a thing of its own."""
+    return len(payload) * widest > _MOST + len(payload)
+
+
 def check_width(read: Any, kind: Any, size: int) -> None:
-    """Raises BadRecordError where a text of that many bytes takes more values than are allowed.
+    """Raises BadRecordError where a record of that many bytes takes more values than are allowed.
 
     Args:
-        read: What stands in it, as Python reads it.
+        read: What stands in it, as objects and lists, or as messages.
         kind: The type that it becomes.
-        size: Of the text, in bytes.
+        size: Of the record, in bytes.
     """
     if _within(read, kind) > _MOST + size:
         raise BadRecordError("too many values in memory")
@@ -63,13 +68,19 @@ def _width(kind: Any) -> int:
 def _within(value: Any, kind: Any) -> int:
     """Values that the arrays and maps within a value take."""
     if _is(kind, "struct"):
-        within = ((value.get(c.name), c.type) for c in columns_of(kind)) if isinstance(value, dict) else ()
-        return sum(_within(each, inner) for each, inner in within)
-    if not isinstance(kind, Mapping) or not isinstance(value, dict | list):
+        return sum(_within(_field(value, c.name), c.type) for c in columns_of(kind))
+    if not isinstance(kind, Mapping) or value is None or not hasattr(value, "__len__"):
         return 0
-    item, items = _item(kind), value.values() if isinstance(value, dict) else value
+    item, items = _item(kind), value.values() if hasattr(value, "values") else value
     deeper = any(True for _ in _repeated(item))
     return _width(item) * len(items) + (sum(_within(each, item) for each in items) if deeper else 0)
+
+
+def _field(value: Any, name: str) -> Any:
+    """A field of an object or of a message; None where there is none."""
+    if isinstance(value, dict):
+        return value.get(name)
+    return getattr(value, name, None) if hasattr(value, "DESCRIPTOR") else None
 
 
 def _is(kind: Any, word: str) -> bool:

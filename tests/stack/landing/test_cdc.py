@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frazil.checks.run import run_check
+from frazil.checks.run import VERIFIED, run_check
 from frazil.connections import Connections
 from frazil.discovery.findings import discover
 from frazil.errors import SchemaRefusedError
@@ -162,6 +162,7 @@ def test_the_sources_log_says_what_is_later_whatever_partition_and_clock_say(mak
     land(topic.spec, topic.connections)
     assert live(made) == {"a": 1, "b": 5, "e": 5}
     assert sound(made)
+    assert run_check(VERIFIED, topic.spec, topic.connections).status == "passed"
 
 
 @pytest.mark.nightly

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from frazil.checks.run import run_check
+from frazil.checks.run import VERIFIED, run_check
 from frazil.connections import Connections
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
@@ -38,9 +38,9 @@ def history_of(make_topic: MakeTopic, **spec: Any) -> History:
 
 def sound(topic: Topic) -> bool:
     """Whether all checks of the rows and the columns pass."""
-    checks = ("row_count", "row_count_deep", "schema")
+    checks = ("row_count", "row_count_deep", "schema", VERIFIED)
     results = [run_check(check, topic.spec, topic.connections) for check in checks]
-    assert all(f.passed for f in results), [f.text for f in results]
+    assert all(f.status == "passed" for f in results), [f.text for f in results]
     return True
 
 
@@ -185,3 +185,5 @@ def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeT
         land(one.spec, one.connections)
     assert history.versions() == versions_of(history.sent)
     assert current(topic.rows()) == current(now.rows()) == {"b": (7, "n7")}
+    assert sound(topic)
+    assert sound(now)

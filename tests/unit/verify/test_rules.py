@@ -279,3 +279,35 @@ def test_the_bytes_of_the_text_are_allowed_beside_them(objects: int, bad: bool) 
 
     with pytest.raises(BadRecordError) if bad else nullcontext():
         check_width({"w": [{}] * objects}, kind, 1000)
+
+
+WIDE = struct(w={"type": "list", "element": struct(**{f"f{n}": "long" for n in range(1, 201)})})
+MOST = 4_000_000 // 200
+
+
+@pytest.mark.parametrize(("count", "bad"), [(MOST - 100, False), (MOST + 1000, True)])
+def test_many_empty_messages_are_as_wide_as_their_fields(count: int, bad: bool) -> None:
+    fields = " ".join(f"int64 f{n} = {n};" for n in range(1, 201))
+    schema = proto(f"message M {{ repeated W w = 1; }} message W {{ {fields} }}")
+    reader = ProtobufReader(schema, schema, WIDE, "")
+
+    with pytest.raises(BadRecordError, match="values in memory") if bad else nullcontext():
+        reader(b"\0" + b"\x0a\0" * count)
+
+
+@pytest.mark.parametrize(("count", "bad"), [(MOST - 100, False), (MOST + 1000, True)])
+def test_records_of_avro_are_as_wide_as_their_columns(count: int, bad: bool) -> None:
+    item = {"type": "record", "name": "W", "fields": [{"name": "f1", "type": "long"}]}
+    record = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "w", "type": {"type": "array", "items": item}}],
+    }
+    schema = Schema(1, "AVRO", json.dumps(record), {})
+    counted, left = bytearray(), count * 2
+    while left > 127:
+        counted.append(left & 127 | 128)
+        left >>= 7
+
+    with pytest.raises(BadRecordError, match="values in memory") if bad else nullcontext():
+        AvroReader(schema, schema, WIDE)(bytes([*counted, left]) + b"\2" * count + b"\0")
