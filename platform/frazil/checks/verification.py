@@ -109,7 +109,7 @@ def request(subject: Subject[TableSpec]) -> Document:
         NotYetError: There is no such table.
     """
     spec, settings, table = subject.spec, subject.connections.settings, subject.handle.load()
-    letters = subject.handle.dead_letters.load_or_none()
+    letters, own = subject.handle.dead_letters.load_or_none(), names_by_word(spec)
     return {
         "topic": spec.topic,
         "kafka": kafka_config(settings),
@@ -120,8 +120,8 @@ def request(subject: Subject[TableSpec]) -> Document:
         "mode": spec.mode,
         "key": _half(subject, "key"),
         "value": _half(subject, "value"),
-        "key_columns": key_columns(table),
-        "metadata_columns": names_by_word(spec),
+        "key_columns": [name for name in key_columns(table) if name not in own.values()],
+        "metadata_columns": own,
         "null_value": spec.on_null_value,
         "keeps_deleted": spec.keeps_deleted,
         "keeps_versions": spec.keeps_versions,
