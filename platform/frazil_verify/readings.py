@@ -37,7 +37,7 @@ class Readings:
         alone: by those of today a value that the renaming lost would be none.
         """
         now = self.expected(message)
-        if now.kind not in (GOOD, BAD, LARGE):
+        if now.kind not in (GOOD, BAD, LARGE) or self._is_one_way:
             return now, now
         schema, is_known = self.eras.schema_at(message.partition() or 0, message.offset() or 0)
         ways = self._ways[schema]
@@ -45,6 +45,10 @@ class Readings:
         then = [way(message) for way in ways]
         right = [made for made in (then if is_exact else [now, *then]) if made.row]
         return (right[0], right[-1]) if right else (now, now)
+
+    @cached_property
+    def _is_one_way(self) -> bool:
+        return not any(self._ways.values())
 
     @cached_property
     def _ways(self) -> dict[int, tuple[Expected, ...]]:

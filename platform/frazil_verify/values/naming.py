@@ -43,7 +43,9 @@ class Naming:
         Raises:
             BadRecordError: Nothing names a schema, or a header names none of the subject.
         """
-        there = dict(headers) if headers else {}
+        if not headers:
+            return self._of_first_bytes(payload)
+        there = dict(headers)
         if (header := there.get(f"__{self.word}_schema_id")) is not None:
             number, indexes = self._of_header(header)
             is_indexed = self.is_protobuf and number not in self.strange
