@@ -20,8 +20,11 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.rows import rows_added
 from frazil.tables.metadata.snapshots import made_at, summary_of
 
-_NEWEST = 200
+NEWEST = 200
 """Snapshots of a table that are shown."""
+
+_BEGIN = 80
+"""Bytes of a dead letter's value that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def read_history(name: str) -> Sequence[dict[str, Any]]:
 
 def _history(handle: TableHandle) -> Iterator[dict[str, Any]]:
     table = handle.load()
-    for snapshot in table.metadata.snapshots[-_NEWEST:]:
+    for snapshot in table.metadata.snapshots[-NEWEST:]:
         summary = summary_of(snapshot)
         yield {
             "time": datetime.fromtimestamp(made_at(snapshot), UTC),
@@ -108,9 +111,25 @@ def _history(handle: TableHandle) -> Iterator[dict[str, Any]]:
 
 def dead_letters_sql(name: str, *, derived: bool) -> str:
     """The SELECT that counts a table's dead letters by their reason; a derivation gives these no code."""
-    letters = double_quoted(*TableName.parse(name, "").dead_letters.identifier)
+    letters = _letters_of(name)
     code = "reason" if derived else "reason_code"
     return (
         f"SELECT {code}, count(*) AS records, any_value(reason) AS example FROM {letters} "
         f"GROUP BY {code} ORDER BY records DESC"
     )
+
+
+def samples_sql(name: str, *, derived: bool) -> str:
+    """The SELECT of a table's newest dead letters: which records, why, and how they begin."""
+    letters = _letters_of(name)
+    if derived:
+        return f"SELECT found_at, reason, row FROM {letters} ORDER BY ALL DESC"
+    return (
+        'SELECT "timestamp" AS time, "partition", "offset", reason_code, reason, '
+        f"CAST(raw_value[1:{_BEGIN}] AS VARCHAR) AS begins, octet_length(raw_value) AS bytes "
+        f'FROM {letters} ORDER BY time DESC NULLS LAST, "partition", "offset" DESC'
+    )
+
+
+def _letters_of(name: str) -> str:
+    return double_quoted(*TableName.parse(name, "").dead_letters.identifier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from frazil.settings.profile import Settings
 from frazil_dashboard.answers import Answers
 from frazil_dashboard.costs import DAYS, read_costs
 from frazil_dashboard.drawing import draw, show_plot
-from frazil_dashboard.health import Health, dead_letters_sql, read_health, read_history
+from frazil_dashboard.health import NEWEST, Health, dead_letters_sql, read_health, read_history, samples_sql
 from frazil_dashboard.layers import LayerPage, read_layers
 from frazil_dashboard.page import Choice, Page
 from frazil_dashboard.plots import Plot
@@ -30,7 +30,14 @@ _MARKS = re.compile(r"[!-/:-@\[-`{-~]")
 _OF_SNAPSHOTS = {
     "Rows added by each snapshot": Plot("bar", "time", "rows added"),
     "Rows": Plot("line", "time", "rows"),
+    "Files": Plot("line", "time", "files"),
 }
+
+_SAMPLES = 20
+"""Dead letters that are shown one by one."""
+
+_TABLE = "table"
+"""What the session calls the table that is chosen."""
 
 FRESH = 15
 """Seconds for which rows and states are kept; a reader may ask for newer ones."""
@@ -106,17 +113,37 @@ def _show_table(health: Health) -> None:
     if not landed:
         st.caption("No table has rows yet.")
         return
-    name = st.selectbox("Table", landed)
+    name = _chosen_table(landed)
     history = _history(name)
+    st.caption(f"Snapshots: {len(history):,}{' and more' if len(history) == NEWEST else ''}.")
     for column, (title, plot) in zip(st.columns(len(_OF_SNAPSHOTS)), _OF_SNAPSHOTS.items(), strict=True):
         with column:
             st.subheader(title, anchor=False)
             show_plot(title, plot, history)
     row = next(row for row in health.rows if row["table"] == name)
     if row["dead letters"]:
-        st.subheader("Dead letters", anchor=False)
-        sql = dead_letters_sql(name, derived=name in health.derived)
-        st.dataframe(_answers((sql,), None).table(sql, {}, 100), hide_index=True, width="stretch")
+        _show_letters(name, derived=name in health.derived)
+
+
+def _show_letters(name: str, *, derived: bool) -> None:
+    sql, samples = dead_letters_sql(name, derived=derived), samples_sql(name, derived=derived)
+    answers = _answers((sql, samples), None)
+    st.subheader("Dead letters", anchor=False)
+    st.dataframe(answers.table(sql, {}, 100), hide_index=True, width="stretch")
+    st.subheader("The newest of them", anchor=False)
+    st.dataframe(answers.table(samples, {}, _SAMPLES), hide_index=True, width="stretch")
+
+
+def _chosen_table(names: Sequence[str]) -> str:
+    """The table that is chosen; the address names it, so that each has a page to link to."""
+    asked = st.query_params.get("table")
+    if asked is not None and asked not in names:
+        st.error(as_text(f"There is no table {asked} here that has rows."))
+    if st.session_state.get(_TABLE) not in names:
+        st.session_state[_TABLE] = asked if asked in names else names[0]
+    name: str = st.selectbox("Table", names, key=_TABLE)
+    st.query_params["table"] = name
+    return name
 
 
 def show_layers() -> None:
@@ -149,7 +176,8 @@ def show_costs() -> None:
             st.caption(as_text(f"No price of {unpriced}."))
         st.dataframe(report["shown"], hide_index=True, width="stretch")
         names = [row["table"] for row in report["rows"]]
-        if name := st.selectbox("Table", names) if names else None:
+        if names:
+            name = _chosen_table(names)
             st.dataframe(_costs("work", name)["shown"], hide_index=True, width="stretch")
         st.subheader("The same traffic elsewhere", anchor=False)
         st.dataframe(report["services"], hide_index=True, width="stretch")

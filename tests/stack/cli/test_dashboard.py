@@ -118,6 +118,32 @@ def test_the_first_page_says_how_each_table_stands(shell: Shell, topic: Topic, n
     assert not page.exception
 
 
+def test_the_address_names_a_table_and_its_page_shows_which_records_are_dead_letters(
+    shell: Shell, topic: Topic, name: str
+) -> None:
+    spec = topic.spec.model_copy(update={"on_bad_record": "dead_letter"})
+    shutil.rmtree(shell.pipelines / "one")
+    shell.write({"topic": topic.name, "on_bad_record": "dead_letter"})
+    topic.send([b"nobody can decode this"])
+    land(spec, topic.connections)
+
+    page = page_of(show_tables)
+    page.query_params["table"] = f"{name}s"
+    page.run()
+    unknown = shown(page)
+    page.query_params["table"] = name
+    page.run()
+
+    _, reasons, samples = (frame.value.to_dict("records") for frame in page.dataframe)
+    (letter,) = samples
+    assert f"no table {name}s here" in unknown
+    assert page.query_params["table"] == name
+    assert (page.selectbox[0].value, [row["records"] for row in reasons]) == (name, [1])
+    assert (letter["begins"], letter["bytes"]) == ("nobody can decode this", 22)
+    assert not page.error
+    assert not page.exception
+
+
 @pytest.mark.nightly
 def test_the_first_page_waits_for_no_import(shell: Shell, topic: Topic) -> None:
     land(topic.spec, topic.connections)
