@@ -128,7 +128,7 @@ peers: up ## Land the same records by Spark's Structured Streaming, Kafka Connec
 soak: up ## Live through HOURS, 6 unless you say, in which each part is restarted, and verify each table in the end.
 	PYTHONPATH=tests python tests/bench/soak.py --hours $${HOURS:-6}
 
-week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
+week: up ## Live through a week in 2,016 landings, with upkeep on, and compare its costs with the storage: an hour.
 	PYTHONPATH=tests python tests/bench/week.py
 
 lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil_local.jars.

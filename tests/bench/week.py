@@ -1,6 +1,6 @@
-"""`make week`: a week of upkeep, a landing a minute, as tests/stack/upkeep/test_week.py lives it in short.
+"""`make week`: a week of upkeep in 2,016 landings, as tests/stack/upkeep/test_week.py lives it in short.
 
-The whole of it (10,080 landings) takes an hour and more. Prints what it left behind as one line of JSON;
+It takes an hour; a landing each minute of a week, `--landings 10080`, takes hours. Prints what it left behind as one line of JSON;
 exits with 1 where readers saw a wrong number, where storage settles above one and a half times the live data,
 or where costs are not what the storage counted.
 """
@@ -22,7 +22,7 @@ from frazil.settings.profile import Settings
 from frazil.settings.profile_file import frazil_home
 from frazil_local.home import Home
 from kit.records.topics import topic_maker
-from kit.runs.week import KINDS, MINUTES, Outcome, Pace, live_through
+from kit.runs.week import KINDS, Outcome, Pace, live_through
 from kit.storage.counters import Counters, by_clients, counters, own_bucket
 
 MOST_STORAGE = 1.5
@@ -33,8 +33,8 @@ def main() -> int:
     """Lives the week; 0 where it ended well."""
     set_on_retry_hooks([])  # by default each retry is a line on stdout
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--landings", type=int, default=MINUTES)
-    parser.add_argument("--minute", type=float, default=0.3, help="seconds that stand for a minute")
+    parser.add_argument("--landings", type=int, default=2016)
+    parser.add_argument("--minute", type=float, default=1.0, help="seconds that stand for a minute")
     parser.add_argument("--records", type=int, default=100, help="of a landing")
     parser.add_argument("--per-file", type=int, default=20, help="landings that fill a target file")
     parser.add_argument("--pause", type=float, default=2.0, help="seconds between two reads")
