@@ -25,7 +25,8 @@ ORACLES = (
     "records.versions", "planted.columns", "planted.written", "planted.topics", "planted.tables",
     "planted.faults", "planted.values", "planted.places", "planted.ledgers", "planted.kinds",
     "planted.guarded", "planted.leaks",
-    "engines.known", "engines.compared", "runs.simulated", "wires.mixed",
+    "engines.known", "engines.compared", "renamed.cases", "renamed.formats", "runs.simulated",
+    "wires.mixed",
 )  # fmt: skip
 """Modules of the kit that say what a table must hold, or a decoder give."""
 
