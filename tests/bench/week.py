@@ -1,8 +1,8 @@
 """`make week`: a week of upkeep in 2,016 landings, as tests/stack/upkeep/test_week.py lives it in short.
 
-It takes an hour; a landing each minute of a week, `--landings 10080`, takes hours. Prints what it left behind as one line of JSON;
-exits with 1 where readers saw a wrong number, where storage settles above one and a half times the live data,
-or where costs are not what the storage counted.
+It takes an hour; a landing each minute of a week, `--landings 10080`, takes hours. Prints what it left
+behind as one line of JSON; exits with 1 where readers saw a wrong number, where storage settles above one
+and a half times the live data, or where costs are not what the storage counted.
 """
 
 from __future__ import annotations

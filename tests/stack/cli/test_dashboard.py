@@ -11,6 +11,7 @@ import sys
 import psutil
 import pytest
 import requests
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from frazil.landing.land import land
@@ -70,6 +71,13 @@ print(json.dumps({"errors": len(page.error) + len(page.exception), "late": sorte
 """
 SLOW = {"altair", "boto3", "confluent_kafka", "duckdb", "numpy", "pandas", "pyiceberg", "sqlglot"}
 """Packages of which each takes a page a tenth of a second and more to import."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept() -> None:
+    """What pages of earlier tests have read, and keep for 15 seconds, is gone."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
 
 
 def shown(page: AppTest) -> str:
