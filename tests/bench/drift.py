@@ -41,6 +41,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # an answer is one packet
+    disable_nagle_algorithm = True  # else its end waits for the 40 ms of a delayed ACK
 
     def do_GET(self) -> None:
         name = urlsplit(self.path).path.partition("/tables/")[2]
