@@ -99,7 +99,7 @@ def _is_quiet(metadata: TableMetadata, compaction: Snapshot | None) -> bool:
     """Whether another compaction would find what the last one left, and that one got nowhere.
 
     One that was bounded in bytes saved files, and there may be more to save. One that did nothing may
-    have had to spare old copies, of which some expired since.
+    have had to spare old copies, of which some expired since it began.
     """
     works = last_works(metadata)
     last, expiry = works.get(_COMPACTION), works.get("expiry")
@@ -107,5 +107,5 @@ def _is_quiet(metadata: TableMetadata, compaction: Snapshot | None) -> bool:
         return False
     summary = summary_of(compaction)
     if compaction is None or compaction.snapshot_id != last.snapshot_id:
-        return expiry is None or expiry.at < last.at
+        return expiry is None or expiry.at < last.at - last.seconds
     return number(summary, "added-data-files") >= number(summary, "deleted-data-files")

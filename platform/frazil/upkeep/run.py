@@ -131,7 +131,7 @@ def _remember(report: WorkReport, before: Table, now: float) -> None:
     after = handle.load().metadata
     quiet = only_upkeep_since(after, seen, (report.kind,))
     head = after.current_snapshot_id if quiet else seen
-    last = LastWork(at=now + report.seconds, text=report.text, snapshot_id=head)
+    last = LastWork(now + report.seconds, report.text, head, report.seconds)
     set_properties(handle, remembered(report.kind, last))
 
 

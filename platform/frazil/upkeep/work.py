@@ -47,6 +47,7 @@ class LastWork:
     text: str
     # The head of `main` when it ended; the table is quiet while that is still the head.
     snapshot_id: int | None
+    seconds: float = 0.0  # how long it took
 
 
 def last_works(metadata: TableMetadata) -> dict[str, LastWork]:
@@ -63,14 +64,20 @@ def _last_work(text: str) -> LastWork | None:
     try:
         known = json.loads(text)
         head = known.get("snapshot_id")
-        return LastWork(float(known["at"]), str(known.get("text", "")), None if head is None else int(head))
+        at, seconds = float(known["at"]), float(known.get("seconds", 0.0))
+        return LastWork(at, str(known.get("text", "")), None if head is None else int(head), seconds)
     except MALFORMED:
         return None
 
 
 def remembered(kind: str, last: LastWork) -> dict[str, str]:
     """The same as table properties, to be set when the work is done."""
-    known = {"at": round(last.at, 3), "text": last.text, "snapshot_id": last.snapshot_id}
+    known = {
+        "at": round(last.at, 3),
+        "text": last.text,
+        "snapshot_id": last.snapshot_id,
+        "seconds": round(last.seconds, 3),
+    }
     return {_PROPERTY + kind: json.dumps(known)}
 
 

@@ -306,19 +306,22 @@ def test_a_compaction_that_saved_no_file_is_the_last_one_until_something_changes
     assert (later.quiet, later.left.seen) == (False, head.sequence_number)
 
 
-def test_a_compaction_that_did_nothing_may_do_more_once_snapshots_expired(catalog: InMemoryCatalog) -> None:
+@pytest.mark.parametrize(("expired", "quiet_then"), [(0.5, True), (1.5, False), (3.0, False)])
+def test_a_compaction_that_did_nothing_may_do_more_once_snapshots_expired_since_it_began(
+    catalog: InMemoryCatalog, expired: float, quiet_then: bool
+) -> None:
     table = make(catalog)
     add(table, "BUY")
     head = table.current_snapshot()
     assert head
     with table.transaction() as tx:
-        tx.set_properties(remembered("compaction", LastWork(2.0, "", head.snapshot_id)))
+        tx.set_properties(remembered("compaction", LastWork(2.0, "", head.snapshot_id, seconds=1.0)))
 
     quiet = read_history(table.metadata).quiet
     with table.transaction() as tx:
-        tx.set_properties(remembered("expiry", LastWork(3.0, "", head.snapshot_id)))
+        tx.set_properties(remembered("expiry", LastWork(expired, "", head.snapshot_id)))
 
-    assert (quiet, read_history(table.metadata).quiet) == (True, False)
+    assert (quiet, read_history(table.metadata).quiet) == (True, quiet_then)
 
 
 def test_old_copies_are_what_all_snapshots_but_the_oldest_removed(catalog: InMemoryCatalog) -> None:
