@@ -157,7 +157,7 @@ def ask_for_table(catalog: RestCatalog, identifier: tuple[str, ...], snapshots: 
 
     path = catalog._split_identifier_for_path(identifier)
     url = catalog.url(Endpoints.load_table, prefixed=True, **path)
-    return catalog._session.get(url, params={"snapshots": snapshots})
+    return catalog._session.get(f"{url}?snapshots={snapshots}")
 
 
 def replace_view(catalog: Catalog, identifier: tuple[str, ...], request: Mapping[str, Any]) -> None:
