@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.bare import Bare
 from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.json.independent import columns_of_text
+from frazil.formats.json.nodes import Node
 from frazil.formats.json.reasons import JsonReasons, validator_maker
 from frazil.formats.json.schemas.references import NAMED
 from frazil.formats.json.schemas.tagged import json_leaves
-from frazil.formats.json.schemas.versions import json_columns, json_names, readable
+from frazil.formats.json.schemas.versions import json_columns, json_names, readable, shared_columns
 from frazil.formats.json.width import LARGE, fault
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
@@ -34,7 +35,8 @@ class Json:
 
     def columns(self, schemas: HalfSchemas) -> Struct:
         """See `Format.columns`."""
-        return _columns(schemas)
+        word, unmappable = schemas.half.word, schemas.unmappable
+        return json_columns(schemas.writers, schemas.subject, word, unmappable, schemas.renames)
 
     def decoder(self, schemas: HalfSchemas) -> JsonDecoder:
         """See `Format.decoder`."""
@@ -69,11 +71,10 @@ class JsonDecoder:
     """Decodes JSON, framed or bare."""
 
     def __init__(self, schemas: HalfSchemas) -> None:
-        self.columns = _columns(schemas)
+        every = _readable(schemas, schemas.writers)
+        self.columns = shared_columns(every, schemas.half.word)
         writers = schemas.writers if schemas.framed else schemas.writers[-1:]
-        self._nodes = readable(
-            writers, schemas.subject, schemas.unmappable, schemas.renames, schemas.half.word
-        )
+        self._nodes = every if schemas.framed else _readable(schemas, writers)
         self.writers = tuple(self._nodes)
         self._unreadable = {w.schema_id for w in writers} - set(self._nodes)
         self._texts = {w.schema_id: w for w in reversed(writers) if w.schema_id in self._nodes}
@@ -120,9 +121,8 @@ class JsonDecoder:
             return None
 
 
-def _columns(schemas: HalfSchemas) -> Struct:
-    word, unmappable = schemas.half.word, schemas.unmappable
-    return json_columns(schemas.writers, schemas.subject, word, unmappable, schemas.renames)
+def _readable(schemas: HalfSchemas, writers: Sequence[WriterSchema]) -> dict[int, Node]:
+    return readable(writers, schemas.subject, schemas.unmappable, schemas.renames, schemas.half.word)
 
 
 def _json(schema: Any, path: str, own_names: bool = False) -> Parts:

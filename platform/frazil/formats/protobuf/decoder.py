@@ -18,7 +18,7 @@ from frazil.formats.columns.renames import bare_today
 from frazil.formats.columns.unmappable import REFUSED, Unmappable
 from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
-from frazil.formats.protobuf.generations import Generation, columns_of, generations, reads
+from frazil.formats.protobuf.generations import Generation, generations, reads, shared_columns
 from frazil.formats.protobuf.messages import Messages, UpbMessages, messages_of
 from frazil.formats.protobuf.schema import message_to_logical, record_message
 from frazil.formats.protobuf.width import Width
@@ -43,8 +43,8 @@ class ProtobufDecoder:
     def __init__(self, schemas: HalfSchemas) -> None:
         writers, subject = schemas.writers, schemas.subject
         unmappable = schemas.unmappable
-        spec = schemas.record_type, unmappable, schemas.renames
-        self.columns, known = columns_of(writers, subject, *spec), generations(writers, subject, *spec)
+        known = generations(writers, subject, schemas.record_type, unmappable, schemas.renames)
+        self.columns = shared_columns(known)
         newest = record_message(writers[-1], subject, schemas.record_type)
         reasons = {w.schema_id: _misfit(w, subject, newest, self.columns, known, unmappable) for w in writers}
         self._recipe = ProtobufRecipe(

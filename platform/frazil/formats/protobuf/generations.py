@@ -6,7 +6,7 @@ schema, by Protobuf's own rules, where no value could be taken for another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,12 @@ def columns_of(
 
     So a plain field that was added later, which Tableflow refuses, is an optional column here.
     """
-    *older, newest = generations(writers, subject, record_type, unmappable, renames).values()
+    return shared_columns(generations(writers, subject, record_type, unmappable, renames))
+
+
+def shared_columns(known: Mapping[int, Generation]) -> Struct:
+    """The columns of versions that are known already; see `columns_of`."""
+    *older, newest = known.values()
     columns = newest.today
     for each in older:
         alike = each.record == newest.record or same_type(each.today, columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from frazil.errors import SchemaRefusedError
@@ -57,7 +57,12 @@ def json_columns(
     renames: Sequence[Rename] = (),
 ) -> Struct:
     """The newest schema as columns, optional where a readable older one may leave something out."""
-    newest, *older = readable(writers, subject, unmappable, renames, word).values()
+    return shared_columns(readable(writers, subject, unmappable, renames, word), word)
+
+
+def shared_columns(nodes: Mapping[int, Node], word: str) -> Struct:
+    """The columns of readable versions that are known already; see `json_columns`."""
+    newest, *older = nodes.values()
     kind = logical(newest)
     for node in older:
         kind = relaxed(kind, logical(node))
