@@ -113,19 +113,20 @@ class Expected:
 
     @cached_property
     def _unmasked_value(self) -> Unmasked:
-        masks, half = Masks(self.request.masks), self.request.value
-        return Unmasked(half, self.schemas, masks, self.changed, self.inner, "value")
+        return Unmasked(self.request.value, self.schemas, self._masks, self.changed, self.inner, "value")
 
     @cached_property
     def _unmasked_key(self) -> Unmasked:
-        masks = Masks(self.request.masks)
-        return Unmasked(self.request.key, self.schemas, masks, self.changed, "", "key")
+        return Unmasked(self.request.key, self.schemas, self._masks, self.changed, "", "key")
+
+    @cached_property
+    def _masks(self) -> Masks:
+        return Masks(self.request.masks)
 
     @cached_property
     def _masked(self) -> list[tuple[int, Convert]]:
         """Where values stand that are masked, and what makes of each that which the table has."""
-        masks, both = Masks(self.request.masks), (*self._read_of_key, *self._read_of_value)
-        converts = [masks.of(c) for c in both]
+        converts = [self._masks.of(c) for c in (*self._read_of_key, *self._read_of_value)]
         return [(at, convert) for at, convert in enumerate(converts) if convert is not None]
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from frazil_verify.changes.newest import without_echoes
+from frazil_verify.changes.newest import follow, without_echoes
 from frazil_verify.changes.truncates import Truncate, is_older
 from frazil_verify.entries import DELETE, GOOD, NO_LSN, Entries, digest
 
@@ -38,11 +38,8 @@ def _begins(changes: Entries) -> Moments:
     """When each version begins: not before the one before it in its partition, whatever the clock says."""
     if not len(changes):
         return changes["lsn"]
-    begins = np.ones(len(changes), bool)
-    same = [changes[name][1:] == changes[name][:-1] for name in ("identity", "partition")]
-    begins[1:] = ~(same[0] & same[1])
     known, ranks = np.unique(changes["lsn"], return_inverse=True)
-    first = np.cumsum(begins) * len(changes)
+    first = np.cumsum(~follow(changes)) * len(changes)
     latest: Moments = known[np.maximum.accumulate(first + ranks.ravel()) - first]
     return latest
 

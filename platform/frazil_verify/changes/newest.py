@@ -21,7 +21,7 @@ def newest_changes(changes: Entries) -> Entries:
 
     Source: docs/upsert.md, "What wins".
     """
-    changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
+    changes = _by_keys(changes)
     changes = changes[last_of(changes, ["identity", "partition"])]
     changes = changes[np.lexsort((changes["partition"], changes["time"], changes["identity"]))]
     return changes[last_of(changes, ["identity"])]
@@ -105,10 +105,10 @@ def _take_values(newest: Entries, deleted: Places, had: Entries) -> Places:
 
 def without_echoes(changes: Entries) -> Entries:
     """Changes without tombstones that follow a delete of their key in its partition; others are deletes."""
-    changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
+    changes = _by_keys(changes)
     echoes = changes["kind"] == TOMBSTONE
     echoes[1:] &= changes["kind"][:-1] != GOOD
-    echoes &= _follow(changes)
+    echoes &= follow(changes)
     kept: Entries = changes[~echoes]
     kept["kind"][kept["kind"] == TOMBSTONE] = DELETE
     return kept
@@ -116,18 +116,24 @@ def without_echoes(changes: Entries) -> Entries:
 
 def _with_places(changes: Entries) -> Entries:
     """The same, where a tombstone has the place in the log of the record of its key before it."""
-    changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
-    taking = np.flatnonzero((changes["kind"] == TOMBSTONE) & _follow(changes))
+    changes = _by_keys(changes)
+    taking = np.flatnonzero((changes["kind"] == TOMBSTONE) & follow(changes))
     changes["lsn"][taking] = changes["lsn"][taking - 1]
     return without_echoes(changes)
 
 
-def _follow(changes: Entries) -> npt.NDArray[np.bool_]:
+def _by_keys(changes: Entries) -> Entries:
+    """The same in order of keys, and within each of partitions and offsets."""
+    ordered: Entries = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
+    return ordered
+
+
+def follow(changes: Entries) -> npt.NDArray[np.bool_]:
     """Which of sorted changes follow one of the same key in the same partition."""
-    follow = np.zeros(len(changes), bool)
+    after = np.zeros(len(changes), bool)
     same = [changes[name][1:] == changes[name][:-1] for name in ("identity", "partition")]
-    follow[1:] = same[0] & same[1]
-    return follow
+    after[1:] = same[0] & same[1]
+    return after
 
 
 def last_of(entries: Entries, names: list[str]) -> npt.NDArray[np.bool_]:
