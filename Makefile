@@ -125,8 +125,8 @@ bench: up ## Measure landings against a bare Spark job, compactions against Iceb
 peers: up ## Land the same records by Spark's Structured Streaming, Kafka Connect's sink and a loop with PyIceberg, beside Frazil.
 	PYTHONPATH=tests python tests/bench/peers.py --page docs/peers.md
 
-soak: up ## Live through HOURS, 6 unless you say, in which each part is restarted, and verify each table in the end.
-	PYTHONPATH=tests python tests/bench/soak.py --hours $${HOURS:-6}
+soak: up ## Live through HOURS, 6 unless you say, in which each part is restarted, and verify each table in the end; writes docs/design/soak.md.
+	PYTHONPATH=tests python tests/bench/soak.py --hours $${HOURS:-6} --page docs/design/soak.md
 
 week: up ## Live through a week in 2,016 landings, with upkeep on, and compare its costs with the storage: an hour.
 	PYTHONPATH=tests python tests/bench/week.py

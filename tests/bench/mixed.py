@@ -107,9 +107,9 @@ def _arguments() -> argparse.Namespace:
 def kinds() -> Iterator[tuple[str, dict[str, Any], Fill]]:
     for kind in KINDS:
         for number in range(2):
-            yield f"{kind}_{number}", {}, partial(_sampled, kind)
-        yield f"{kind}_by_key", {"mode": "upsert", "key_format": "string"}, partial(_sampled, kind)
-    yield "cdc_avro", {"mode": "cdc"}, _changes_in_avro
+            yield f"{kind}_{number}", {}, partial(sampled, kind)
+        yield f"{kind}_by_key", {"mode": "upsert", "key_format": "string"}, partial(sampled, kind)
+    yield "cdc_avro", {"mode": "cdc"}, changes_in_avro
     yield "cdc_json", {"mode": "cdc"}, _changes_in_json
     yield "cdc_embedded", {"mode": "cdc", "framing": "none"}, _changes_embedded
 
@@ -128,7 +128,7 @@ def _register(clients: Clients, topic: str, half: str, text: str, kind: str) -> 
     return int(clients.registry.register_schema(f"{topic}-{half}", Schema(text, kind)))
 
 
-def _sampled(kind: Kind, clients: Clients, topic: str) -> Sequence[Pair]:
+def sampled(kind: Kind, clients: Clients, topic: str) -> Sequence[Pair]:
     own = sample(kind, NARROW, kind, headers=False)
     schema_id = _register(clients, topic, "value", own.schemas[0], kind.upper())
     return [(key, value) for key, value, *_ in islice(own.records([schema_id]), ROWS)]
@@ -144,7 +144,7 @@ def _changes() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         yield {"key": key}, {"before": None, "after": row, "source": source, "op": "u", "ts_ms": AT // 1000}
 
 
-def _changes_in_avro(clients: Clients, topic: str) -> Sequence[Pair]:
+def changes_in_avro(clients: Clients, topic: str) -> Sequence[Pair]:
     schemas = record("Key", KEY_FIELDS), avro_envelope()
     ids = [
         _register(clients, topic, half, json.dumps(schema), "AVRO")

@@ -1,10 +1,12 @@
 """`make soak HOURS=6`: tables of all formats and modes live through hours in which each part is restarted.
 
-`python tests/bench/soak.py [--hours 6] [--rate 500] [--restart 20] [--csv soak.csv]` produces into the twelve
-topics of mixed.py beside `frazil run`. Each minute somebody reads; each ten minutes there is upkeep; each
-twenty minutes a part is restarted, or the runner killed; each hour a schema gets a field. What processes
-hold is written to a file all along. In the end each table is verified against its topic. Exits with 1 where a
-table is wrong, a reader saw rows go, a command failed, or the runner grew.
+`python tests/bench/soak.py [--hours 6] [--rate 500] [--restart 20] [--folder soak] [--page FILE]` produces
+into the twelve topics of mixed.py, and into two whose tables have masks and all versions, beside `frazil run`
+and `dagster dev` with all sensors on. Each minute somebody reads; each ten minutes there is upkeep; each
+twenty minutes a part is restarted, or the runner killed; each hour a schema gets a field. What processes and
+folders hold is written to files all along. In the end each table is verified against its topic. Exits with 1
+where a table is wrong, a reader saw rows go, a command failed, or the runner or a process of Dagster's grew.
+With --page FILE the numbers and plots are written there, as Markdown: docs/design/soak.md.
 """
 
 from __future__ import annotations
@@ -17,17 +19,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import psutil
 from confluent_kafka.schema_registry import Schema
 from continuous import FRAZIL, NAMESPACE, runner, write_pipeline
 from figures import Line, show
-from mixed import Fed, fed_topic, kinds, produce
+from mixed import Fed, Fill, changes_in_avro, fed_topic, kinds, produce, sampled
+from soak_page import page
 
 from frazil.clients import Clients
 from frazil.settings.profile import Settings
@@ -35,11 +40,19 @@ from frazil.settings.profile_file import frazil_home
 from frazil_local.home import Home
 from frazil_local.parts import known_stack
 from frazil_local.stack import Stack
-from kit.soak.watch import Sample, growth_of, watched
+from kit.soak.watch import Sample, Watched, growth_of, stored, watched
+from kit.stack.dagster_servers import free_port, serving
 
 PARTS = ("spark", "kafka", "registry", "storage")
 MINUTE = 60.0
 MOST_MEMORY, MOST_DESCRIPTORS = 150 * 2**20, 60
+OURS = {
+    "dagster daemon": "dagster._daemon",
+    "dagster code server": "code-server start",
+    "dagster definitions": "api grpc",
+    "dagster webserver": "dagster_webserver",
+}
+"""Processes of `dagster dev`, by a word of their command lines."""
 _MAY_FAIL = 3
 """The exit code of what another try may get done: a part is being restarted."""
 
@@ -102,19 +115,16 @@ class Life:
 
     def frazil(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs a command, and notes how it ended."""
-        done = subprocess.run(
-            [FRAZIL, *arguments], capture_output=True, text=True, timeout=30 * MINUTE,
-            env={**os.environ, "FRAZIL_PIPELINES": str(self.folder)},
-        )  # fmt: skip
+        done = subprocess.run([FRAZIL, *arguments], capture_output=True, text=True, timeout=30 * MINUTE)
         self.happened[f"{arguments[0]}: {done.returncode}"] += 1
         if done.returncode not in (0, _MAY_FAIL):
             self.wrong.append(f"frazil {arguments[0]}: {done.returncode}: {done.stderr[-500:]}")
         return done
 
-    def pids(self) -> dict[str, int]:
-        """The processes that are watched."""
-        parts = {each.name: each.pid for each in self.stack.status() if each.pid}
-        return {**parts, "runner": self.pid}
+    def processes(self) -> dict[str, Watched]:
+        """The processes that are watched; those of Dagster without the runs that they start."""
+        parts = {each.name: Watched(each.pid) for each in self.stack.status() if each.pid}
+        return {**parts, "runner": Watched(self.pid), **dict(_of_dagster())}
 
 
 def main() -> None:
@@ -123,13 +133,23 @@ def main() -> None:
     clients = Clients(Settings.load())
     with ExitStack() as opened:
         folder = Path(opened.enter_context(TemporaryDirectory()))
-        fed = [fed_topic(opened, clients, *each) for each in kinds()]
+        fed = [fed_topic(opened, clients, *each) for each in (*kinds(), *_more_kinds())]
         write_pipeline(folder, [{**each.spec, "topic": each.topic} for each in fed], "10s")
-        life = Life(folder, clients, fed, known_stack(Home(frazil_home())))
+        home = Home(frazil_home())
+        life = Life(folder, clients, fed, known_stack(home))
+        os.environ |= {"FRAZIL_PIPELINES": str(folder), "DAGSTER_HOME": str(home.dagster)}
+        home.dagster.mkdir(exist_ok=True)
+        opened.enter_context(serving(["dagster", "dev"], home.dagster, free_port()))
         opened.callback(life.run.close)
         life.start()
-        with watched(life.pids, options.watch, options.csv) as samples:
-            _live(life, options)
+        options.folder.mkdir(exist_ok=True)
+        disks = {f"disk of {part}": home.data(part) for part in ("kafka", "storage")}
+        disks["disk of dagster"] = home.dagster
+        samples = opened.enter_context(
+            watched(life.processes, options.watch, options.folder / "processes.csv")
+        )
+        sizes = opened.enter_context(stored(disks, MINUTE, options.folder / "disks.csv"))
+        _live(life, options)
         life.run.close()
         life.frazil("land", "--all")
         verified = json.loads(life.frazil("verify", "--all", "--json").stdout)
@@ -137,6 +157,8 @@ def main() -> None:
     for text in life.wrong:
         sys.stderr.write(f"{text}\n")
     show(lines)
+    if options.page:
+        options.page.write_text(page(lines, samples, sizes, options.hours))
     sys.exit(bool(life.wrong) or not all(line.met for line in lines))
 
 
@@ -148,8 +170,23 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--upkeep", type=float, default=10, help="minutes between two times of upkeep")
     parser.add_argument("--widen", type=float, default=60, help="minutes between two new fields")
     parser.add_argument("--watch", type=float, default=15, help="seconds between two samples")
-    parser.add_argument("--csv", type=Path, default=Path("soak.csv"), help="where samples are written")
+    parser.add_argument("--folder", type=Path, default=Path("soak"), help="where samples are written")
+    parser.add_argument("--page", type=Path, help="where to write numbers and plots, as Markdown")
     return parser.parse_args()
+
+
+def _more_kinds() -> Iterator[tuple[str, dict[str, Any], Fill]]:
+    yield "masked", {"columns": {"account": {"mask": "last4"}}}, partial(sampled, "avro")
+    yield "versions", {"mode": "cdc", "versions": "all"}, changes_in_avro
+
+
+def _of_dagster() -> Iterator[tuple[str, Watched]]:
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            words = " ".join(process.cmdline())
+            yield from (
+                (name, Watched(process.pid, alone=True)) for name, word in OURS.items() if word in words
+            )
 
 
 def _live(life: Life, options: argparse.Namespace) -> None:
@@ -178,8 +215,10 @@ def _lines(life: Life, samples: list[Sample], verified: list[dict[str, Any]]) ->
     yield from (Line(f"not verified: {why}", 1, "table") for why in unknown)
     yield Line("records verified", sum(each.get("records", 0) for each in verified), "")
     for name, grown in sorted(growth_of(samples).items()):
-        met = name != "runner" or (grown.memory < MOST_MEMORY and grown.descriptors < MOST_DESCRIPTORS)
-        target = "under 150 MB, 60 descriptors" if name == "runner" else ""
+        met = name not in ("runner", *OURS) or (
+            grown.memory < MOST_MEMORY and grown.descriptors < MOST_DESCRIPTORS
+        )
+        target = "under 150 MB, 60 descriptors" if name in ("runner", *OURS) else ""
         more = f"{grown.descriptors:+.0f} descriptors, {grown.threads:+.0f} threads"
         yield Line(f"{name}: growth within one life; {more}", grown.memory / 2**20, "MB", target, met)
 

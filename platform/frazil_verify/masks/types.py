@@ -110,8 +110,8 @@ def _plain_avro(node: Any) -> str | None:
     return _LOGICAL.get((kind, logical), _AVRO.get(kind))
 
 
-def _json(_: Half, newest: Schema, path: Path, inner: str, word: str) -> str | None:
-    tree = Compiler(newest)
+def _json(half: Half, newest: Schema, path: Path, inner: str, word: str) -> str | None:
+    tree = Compiler(newest, half.of_database)
     node = tree.record(word)
     for name in ([inner] if inner else []) + [*path]:
         node = tree.plain(node)

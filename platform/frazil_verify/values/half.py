@@ -153,7 +153,8 @@ class HalfReader:
         if schema.kind == "JSON":
             named = schema if self.half.of_database else without_names(schema)
             rules = rules_of(schema.text) if self.half.strict else None
-            return json_values.JsonReader(named, wanted, self.word, rules)
+            of_database = self.half.of_database
+            return json_values.JsonReader(named, wanted, self.word, rules, of_database=of_database)
         reader = protobuf.ProtobufReader(schema, self.newest, wanted, self.half.record_type)
         return reader.bare if self.half.framing == "none" else reader
 
@@ -172,7 +173,7 @@ class HalfReader:
         if schema.kind == "AVRO":
             return tree_of(as_record(parsed(schema), self.word), avro_parts, depth)
         if schema.kind == "JSON":
-            compiler = json_values.Compiler(schema)
+            compiler = json_values.Compiler(schema, self.half.of_database)
             return tree_of(compiler.record(self.word), compiler.parts, depth)
         return tree_of(protobuf.record_of(schema, self.half.record_type), protobuf.parts, depth)
 
@@ -201,7 +202,7 @@ def filled(
         listed = {f.name for f in half.fields} | {half.rest} if half.format == "json" else {word}
         return Filled(tuple(c for c in columns if c.name in listed), {})
     reader = HalfReader(half, schemas, struct(()), word)
-    names = _names(reader.newest, inner, word)
+    names = _names(reader.newest, inner, word, of_database=half.of_database)
     fit, refused = [], {}
     for column in (c for c in columns if c.name in names or left.get(c.id) in names):
         try:
@@ -228,11 +229,11 @@ def within(inner: str, columns: Collection[Column]) -> dict[str, Any]:
     return struct([Column(-1, name, kind, False) for name, kind in parts])
 
 
-def _names(schema: Schema, inner: str, word: str) -> Collection[str]:
+def _names(schema: Schema, inner: str, word: str, *, of_database: bool) -> Collection[str]:
     if schema.kind == "PROTOBUF":
         return protobuf.field_names(schema)
     if schema.kind == "JSON":
-        return json_values.properties(schema, inner, word)
+        return json_values.properties(schema, inner, word, of_database=of_database)
     fields = fields_of(as_record(parsed(schema), word))
     return fields_of(without_null(fields[inner]["type"])) if inner else fields
 

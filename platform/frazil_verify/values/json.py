@@ -19,7 +19,7 @@ from frazil_verify.values.plain.json import kinds, scalar
 from frazil_verify.values.width import check_width, is_doubtful, widest
 
 Convert = Callable[[Any], Any]
-_EMBEDDED = {"schema", "payload"}
+_PAYLOAD = "payload"
 _KINDS = {"integer": int, "string": str, "object": dict, "array": list, "boolean": bool}
 """By which kind of value a branch of a union is told; of a number it is not, for an integer is one too."""
 
@@ -32,13 +32,15 @@ class JsonReader:
         wanted: A type `struct` of Iceberg.
         root: What the field is called that a value without fields is.
         rules: Tells whether a value fits all that the schema asks; None where types are looked at alone.
+        of_database: Whether it is of a change of a database; see `Compiler`.
     """
 
     def __init__(
         self, writer: Schema, wanted: Mapping[str, Any], root: str = "value",
-        rules: Callable[[Any], bool] | None = None,
+        rules: Callable[[Any], bool] | None = None, *, of_database: bool = False,
     ) -> None:  # fmt: skip
-        compiler = Compiler(writer)
+        compiler = Compiler(writer, of_database)
+        self._is_embedded = compiler.is_embedded
         self._root = "" if compiler.has_fields else root
         self._convert = compiler.compile(compiler.record(root), wanted)
         self._wanted, self._widest, self._rules = wanted, widest(wanted), rules
@@ -55,8 +57,8 @@ class JsonReader:
             raise BadRecordError(type(e).__name__) from e
         if self._rules is not None and not self._rules(json.loads(payload)):
             bad("a rule of its schema")
-        if isinstance(read, dict) and read.keys() == _EMBEDDED:
-            read = read["payload"]
+        if self._is_embedded:
+            read = read.get(_PAYLOAD) if isinstance(read, dict) else None
         read = {self._root: read} if self._root else read
         if not isinstance(read, dict):
             raise BadRecordError("no object")
@@ -79,25 +81,37 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return known if len(known) == len(pairs) else _Repeated(pairs)
 
 
-def properties(schema: Schema, inner: str, root: str) -> Mapping[str, Any]:
+def properties(schema: Schema, inner: str, root: str, *, of_database: bool) -> Mapping[str, Any]:
     """The properties that a schema declares of its records, or of a property of them."""
-    compiler = Compiler(schema)
+    compiler = Compiler(schema, of_database)
     members = compiler.properties(compiler.record(root))
     return compiler.properties(compiler.plain(members.get(inner, {}))) if inner else members
 
 
 @dataclass
 class Compiler:
-    """Makes of a schema what turns a value into a canonical one."""
+    """Makes of a schema what turns a value into a canonical one.
+
+    Args:
+        of_database: Whether it is of a change of a database, which may stand in the property `payload`: so
+            Connect writes JSON that has its schema in each record (docs/cdc.md, "How values are written").
+    """
 
     schema: Schema
+    of_database: bool = False
 
     @property
     def root(self) -> Any:
-        """The schema of a record; of Connect's JSON with its schema in each record that of the payload."""
+        """The schema of a record, or of its payload."""
         root = json.loads(self.schema.text)
-        known = self.properties(root)
-        return known["payload"] if known.keys() == _EMBEDDED else root
+        return self.properties(root)[_PAYLOAD] if self.is_embedded else root
+
+    @cached_property
+    def is_embedded(self) -> bool:
+        """Whether a change stands in the property `payload` of a record."""
+        known = self.properties(json.loads(self.schema.text))
+        alone = self.of_database and _PAYLOAD in known and known.keys() <= {"schema", _PAYLOAD}
+        return alone and bool(self.properties(self.plain(known[_PAYLOAD])))
 
     @cached_property
     def has_fields(self) -> bool:

@@ -1,26 +1,44 @@
-"""What processes hold over hours: memory, descriptors, threads; and what their growth within one life is."""
+"""What processes and folders hold over hours: memory, descriptors, threads, disk.
+
+And what the growth of a process is within one life.
+"""
 
 from __future__ import annotations
 
 import csv
+import os
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 import psutil
 
-Pids = Callable[[], Mapping[str, int]]
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A process.
+
+    Args:
+        alone: Without its children, for these are others each time, such as runs of Dagster.
+    """
+
+    pid: int
+    alone: bool = False
+
+
+Processes = Callable[[], Mapping[str, Watched]]
 """The processes that are there now, by what people call them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a process and its children held at a moment; memory in bytes."""
+    """What a process held at a moment; memory in bytes."""
 
     seconds: float
     name: str
@@ -39,22 +57,57 @@ class Growth:
     threads: float
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How many bytes the files of a folder had at a moment."""
+
+    seconds: float
+    name: str
+    size: int
+
+
 @contextmanager
-def watched(pids: Pids, every: float, file: Path) -> Iterator[list[Sample]]:
+def watched(processes: Processes, every: float, file: Path) -> Iterator[list[Sample]]:
     """Samples each of the processes until the end, into a list and into a file of comma-separated values."""
-    samples: list[Sample] = []
+
+    def read(seconds: float) -> Iterator[Sample]:
+        for name, process in processes().items():
+            yield from _sample(seconds, name, process)
+
+    with _noted(read, Sample, every, file) as samples:
+        yield samples
+
+
+@contextmanager
+def stored(folders: Mapping[str, Path], every: float, file: Path) -> Iterator[list[Stored]]:
+    """Measures each of the folders until the end, as `watched` does processes."""
+
+    def read(seconds: float) -> Iterator[Stored]:
+        return (Stored(round(seconds, 1), name, _size(folder)) for name, folder in folders.items())
+
+    with _noted(read, Stored, every, file) as samples:
+        yield samples
+
+
+Noted = TypeVar("Noted", Sample, Stored)
+
+
+@contextmanager
+def _noted(
+    read: Callable[[float], Iterator[Noted]], kind: type[Noted], every: float, file: Path
+) -> Iterator[list[Noted]]:
+    samples: list[Noted] = []
     ended = threading.Event()
 
     def watch() -> None:
         begun = time.monotonic()
         with file.open("w", newline="") as out:
             rows = csv.writer(out)
-            rows.writerow(field.name for field in fields(Sample))
+            rows.writerow(field.name for field in fields(kind))
             while not ended.wait(every):
-                for name, pid in pids().items():
-                    for sample in _sample(time.monotonic() - begun, name, pid):
-                        samples.append(sample)
-                        rows.writerow(astuple(sample))
+                for sample in read(time.monotonic() - begun):
+                    samples.append(sample)
+                    rows.writerow(astuple(sample))
                 out.flush()
 
     thread = threading.Thread(target=watch, name="watching")
@@ -88,16 +141,26 @@ def _growth(life: list[Sample], quarter: int) -> Growth:
     return Growth(grew(lambda s: s.memory), grew(lambda s: s.descriptors), grew(lambda s: s.threads))
 
 
-def _sample(seconds: float, name: str, pid: int) -> Iterator[Sample]:
+def _sample(seconds: float, name: str, watched: Watched) -> Iterator[Sample]:
     """Nothing of a process that is gone."""
     try:
-        process = psutil.Process(pid)
-        family = [process, *process.children(recursive=True)]
+        process = psutil.Process(watched.pid)
+        family = [process, *([] if watched.alone else process.children(recursive=True))]
         yield Sample(
-            round(seconds, 1), name, pid,
+            round(seconds, 1), name, watched.pid,
             sum(each.memory_info().rss for each in family),
             sum(each.num_fds() for each in family),
             sum(each.num_threads() for each in family),
         )  # fmt: skip
     except psutil.Error:
         return
+
+
+def _size(folder: Path) -> int:
+    """Bytes on disk, so that room that is only set aside does not count; nor do files that go meanwhile."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += (Path(place) / name).lstat().st_blocks * 512
+    return total

@@ -15,7 +15,8 @@ from frazil_verify.request import Half
 from frazil_verify.table.metadata import Column
 from frazil_verify.values.bad import BadRecordError
 from frazil_verify.values.debezium import marks_of
-from frazil_verify.values.half import HalfReader
+from frazil_verify.values.half import HalfReader, struct
+from frazil_verify.values.json import JsonReader
 
 ZONED = "2026-11-26T10:00:00.1234567+01:00", 1_795_683_600_123_456
 TYPES: list[tuple[str, str, str, Any, Any]] = [
@@ -138,3 +139,27 @@ def test_marks_for_what_can_not_be_written_are_known_and_values_like_them_are_no
     of_uuid = (LIST | {"element": "string"}, (named_uuid(),))
     assert [each for each in [*MARKS, of_uuid] if not marked(*each)] == []
     assert [each for each in VALUES if marked(*each)] == []
+
+
+EMBEDDED = {
+    "type": "object",
+    "properties": {"payload": {"type": "object", "properties": {"f": {"type": "string"}}}},
+    "required": ["payload"],
+}
+
+
+def test_a_change_that_connect_wrote_with_its_schema_stands_in_the_payload() -> None:
+    schema = Schema(7, "JSON", json.dumps(EMBEDDED), {})
+    sent = {"schema": {"type": "struct", "fields": []}, "payload": {"f": "a"}}
+
+    assert read(schema, json.dumps(sent).encode(), "string", of_database=True) == "a"
+    with pytest.raises(BadRecordError):
+        read(schema, b'{"f": "a"}', "string", of_database=True)
+
+
+def test_in_other_modes_a_property_payload_is_a_column() -> None:
+    schema = Schema(7, "JSON", json.dumps(EMBEDDED), {})
+    inner = struct([Column(2, "f", "string", False)])
+    reader = JsonReader(schema, struct([Column(1, "payload", inner, False)]))
+
+    assert reader(b'{"schema": {}, "payload": {"f": "a"}}') == (("a",),)
