@@ -134,7 +134,7 @@ def main() -> None:
     with ExitStack() as opened:
         folder = Path(opened.enter_context(TemporaryDirectory()))
         fed = [fed_topic(opened, clients, *each) for each in (*kinds(), *_more_kinds())]
-        write_pipeline(folder, [{**each.spec, "topic": each.topic} for each in fed], "10s")
+        write_pipeline(folder, [{**each.spec, "topic": each.topic} for each in fed], options.freshness)
         home = Home(frazil_home())
         life = Life(folder, clients, fed, known_stack(home))
         os.environ |= {"FRAZIL_PIPELINES": str(folder), "DAGSTER_HOME": str(home.dagster)}
@@ -166,6 +166,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hours", type=float, default=6)
     parser.add_argument("--rate", type=int, default=500, help="records a second, of all topics together")
+    parser.add_argument("--freshness", default="10s", help="what each table asks for")
     parser.add_argument("--restart", type=float, default=20, help="minutes between two restarts")
     parser.add_argument("--upkeep", type=float, default=10, help="minutes between two times of upkeep")
     parser.add_argument("--widen", type=float, default=60, help="minutes between two new fields")
