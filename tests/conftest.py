@@ -67,6 +67,18 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.root.manager.loggerDict = _Loggers(logging.root.manager.loggerDict)
+
+
+class _Loggers(dict[str, logging.Logger | logging.PlaceHolder]):
+    """Loggers by name. Pytest 9.1 goes through them before each test without their lock.
+
+    A thread that imported a library meanwhile made the test fail: a dictionary had changed its size.
+    """
+
+    def values(self) -> Any:
+        """Those that are there now, in a list of its own."""
+        return list(super().values())
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -105,3 +105,11 @@ def test_people_are_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     complain(OffsetsLostError("Records are gone.", todo="Land more often."))
 
     assert capsys.readouterr().err == "Records are gone.\n  Next: Land more often.\n"
+
+
+def test_pytest_goes_through_all_loggers_also_while_a_library_makes_one(fresh_name: str) -> None:
+    """Before each test pytest 9.1 does that; a library may come in another thread meanwhile."""
+    for logger in logging.root.manager.loggerDict.values():
+        logging.getLogger(f"{fresh_name}.{id(logger)}")
+
+    assert fresh_name in logging.root.manager.loggerDict
