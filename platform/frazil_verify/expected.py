@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -34,10 +34,9 @@ from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import Marked, marks_of
 from frazil_verify.values.half import Filled, HalfReader, struct, within
 from frazil_verify.values.metadata import (
-    METADATA,
-    METADATA_OF_VERSIONS,
     VALIDITY,
     Change,
+    OwnColumns,
     headers_of,
     largest_part,
     lsn_of,
@@ -93,21 +92,21 @@ class Expected:
         return "after" if self.request.mode == "cdc" else ""
 
     @cached_property
-    def own(self) -> dict[str, str]:
-        """The metadata columns that the table has: their word by their name."""
-        names = {c.name for c in self.columns}
-        return {name: word for word, name in self.request.metadata_columns.items() if name in names}
+    def own(self) -> OwnColumns:
+        """The metadata columns that the table has."""
+        there = {c.name for c in self.columns}
+        return OwnColumns.of(self.request.metadata_columns, there, of_versions=self.request.keeps_versions)
 
     @cached_property
     def of_value(self) -> Filled:
         """The columns that values fill, as they are before masks."""
-        rest = [c for c in self.columns if c.name not in self.own]
+        rest = [c for c in self.columns if c.name not in self.own.words]
         return self._unmasked_value.filled(rest, self.left)
 
     @cached_property
     def of_key(self) -> Filled:
         """The columns that keys fill: a field of both is the value's, unless it tells rows apart."""
-        taken = {c.name for c in self.of_value.columns} | self.own.keys()
+        taken = {c.name for c in self.of_value.columns} | self.own.words.keys()
         rest = [c for c in self.columns if c.name not in taken - {*self.request.key_columns}]
         return self._unmasked_key.filled(rest, self.left)
 
@@ -140,7 +139,7 @@ class Expected:
     @cached_property
     def compared(self) -> tuple[Column, ...]:
         """The columns that are compared, in the table's order."""
-        names = {c.name for c in (*self.of_value.columns, *self.of_key.columns)} | self._own_compared.keys()
+        names = {c.name for c in (*self.of_value.columns, *self.of_key.columns)} | self.own.compared.keys()
         return tuple(c for c in self.columns if c.name in names)
 
     @cached_property
@@ -222,7 +221,7 @@ class Expected:
             return Made(kind, lsn=at)
         if kind != GOOD and not (self._deletes_are_rows and kind in (DELETE, TOMBSTONE)):
             return Made(kind, identity)
-        all_values = (*both, *[of(message, change) for of in self._own_values])
+        all_values = (*both, *self.own.values(message, change))
         row = tuple([all_values[at] for at in self._places_of_row])
         return Made(kind, identity, row, at)
 
@@ -263,16 +262,8 @@ class Expected:
     def _places_of_row(self) -> list[int]:
         """Where the values of a row stand: those of its metadata columns come last."""
         first = len(self._read_of_key) + len(self._read_of_value)
-        places = {**self._places, **{name: at for at, name in enumerate(self._own_compared, first)}}
+        places = {**self._places, **{name: at for at, name in enumerate(self.own.compared, first)}}
         return [places[c.name] for c in self.compared]
-
-    @cached_property
-    def _own_values(self) -> list[Callable[[Message, Change], Any]]:
-        return [self._metadata[word] for word in self._own_compared.values()]
-
-    @property
-    def _metadata(self) -> Mapping[str, Callable[[Message, Change], Any]]:
-        return METADATA_OF_VERSIONS if self.request.keeps_versions else METADATA
 
     @cached_property
     def digests(self) -> Digests:
@@ -281,12 +272,8 @@ class Expected:
         Where deleted rows stay, their metadata columns are apart: these are of another record. Of a version
         it is apart when it held.
         """
-        words = tuple(self._own_compared.values()) if self.request.keeps_deleted else ()
-        return Digests(self.compared, self._own_compared, VALIDITY if self.request.keeps_versions else words)
-
-    @cached_property
-    def _own_compared(self) -> dict[str, str]:
-        return {name: word for name, word in self.own.items() if word in self._metadata}
+        words = tuple(self.own.compared.values()) if self.request.keeps_deleted else ()
+        return Digests(self.compared, self.own.compared, VALIDITY if self.request.keeps_versions else words)
 
     @cached_property
     def _is_marked(self) -> Marked:

@@ -219,7 +219,7 @@ class Verification:
 
         When a version held other records say: where no other column differs it is that.
         """
-        own = self._expected.own
+        own = self._expected.own.words
         names = [*differing(self._expected.compared, made.row, row)]
         if self.request.keeps_versions:
             of_times = [name for name in names if own.get(name) in VALIDITY]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from confluent_kafka import Message
@@ -91,3 +93,38 @@ VALIDITY = ("valid-from", "valid-to", "current")
 METADATA_OF_VERSIONS: Mapping[str, Callable[[Message, Change], Any]] = {
     **METADATA, "op": lambda _, change: change[0], **dict.fromkeys(VALIDITY, lambda *_: None),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OwnColumns:
+    """The metadata columns that a table has.
+
+    Args:
+        words: Their words, by their names.
+        of_versions: Whether the table keeps all versions of a row.
+    """
+
+    words: Mapping[str, str]
+    of_versions: bool
+
+    @classmethod
+    def of(cls, names: Mapping[str, str], there: Collection[str], *, of_versions: bool) -> OwnColumns:
+        """Those that are there, of all names by their words."""
+        return cls({name: word for word, name in names.items() if name in there}, of_versions)
+
+    @cached_property
+    def compared(self) -> Mapping[str, str]:
+        """Those of which a record says what stands in them."""
+        return {name: word for name, word in self.words.items() if word in self._made}
+
+    def values(self, message: Message, change: Change) -> Sequence[Any]:
+        """What a record makes of those that are compared."""
+        return [of(message, change) for of in self._in_order]
+
+    @cached_property
+    def _in_order(self) -> Sequence[Callable[[Message, Change], Any]]:
+        return [self._made[word] for word in self.compared.values()]
+
+    @property
+    def _made(self) -> Mapping[str, Callable[[Message, Change], Any]]:
+        return METADATA_OF_VERSIONS if self.of_versions else METADATA

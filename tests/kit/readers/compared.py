@@ -28,6 +28,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors
 from frazil_verify.findings import UnverifiableError
 from frazil_verify.request import Request
+from frazil_verify.values.bad import NotComparedError
 from frazil_verify.verification import Verification
 from kit.stack.shared_stack import shared_home
 
@@ -84,8 +85,8 @@ def _disagreement(made: _Made, folder: Path) -> str:
         return ""
     try:
         report = Verification.of(Request.model_validate(request(subject)), folder / "entries").report()
-    except (UnverifiableError, MissingError):  # a test took the topic, or a subject, away
-        return ""
+    except (UnverifiableError, MissingError) as e:  # a test took the topic, or a subject, away
+        return f"a record can't be read: {e.__cause__}" if isinstance(e.__cause__, NotComparedError) else ""
     except Exception as e:  # noqa: BLE001 - it is what the verifier says of this table
         return f"{type(e).__name__}: {e}"
     return "" if report.is_sound else f"{subject.things.table}: {dict(report.counts)} {report.samples[:3]}"
