@@ -11,7 +11,7 @@ from figures import Line
 
 from kit.soak.watch import Sample, Stored
 
-POINTS = 60
+STRETCHES = 60
 _MB = 2**20
 
 _PAGE = """# A soak
@@ -26,7 +26,7 @@ beside upkeep, readers and new fields, and writes such a page. This one is of {d
 
 ## What processes and folders held
 
-Each plot has the largest value of each of {points} stretches of time. Where a process was restarted, its
+Each plot has the largest value of each of {stretches} stretches of time. Where a process was restarted, its
 memory begins anew. Those of Dagster are without the runs that they start.
 
 {plots}
@@ -43,7 +43,7 @@ def page(lines: Iterable[Line], samples: Sequence[Sample], sizes: Sequence[Store
         hours: How long it was to last.
     """
     return _PAGE.format(
-        day=datetime.now(UTC).date(), hours=hours, cores=os.cpu_count(), points=POINTS,
+        day=datetime.now(UTC).date(), hours=hours, cores=os.cpu_count(), stretches=STRETCHES,
         numbers="\n".join(_table(lines)), plots="\n\n".join(_plots(samples, sizes)),
     )  # fmt: skip
 
@@ -57,29 +57,31 @@ def _table(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def _plots(samples: Sequence[Sample], sizes: Sequence[Stored]) -> Iterator[str]:
-    for name, held in _by_name((s.name, s.seconds, s.memory / _MB) for s in samples).items():
-        yield plot(f"{name}: memory", "MB", held)
-    for name, held in _by_name((s.name, s.seconds, s.descriptors) for s in samples).items():
-        yield plot(f"{name}: open descriptors", "descriptors", held)
-    for name, held in _by_name((s.name, s.seconds, s.size / _MB) for s in sizes).items():
-        yield plot(name, "MB", held)
+    for name, points in _by_name((s.name, s.seconds, s.memory / _MB) for s in samples).items():
+        yield plot(f"{name}: memory", "MB", points)
+    for name, points in _by_name((s.name, s.seconds, s.descriptors) for s in samples).items():
+        yield plot(f"{name}: open descriptors", "descriptors", points)
+    for name, points in _by_name((s.name, s.seconds, s.size / _MB) for s in sizes).items():
+        yield plot(name, "MB", points)
 
 
-def _by_name(held: Iterable[tuple[str, float, float]]) -> Mapping[str, list[tuple[float, float]]]:
-    found = defaultdict(list)
-    for name, seconds, value in held:
-        found[name].append((seconds, value))
-    return found
+def _by_name(points: Iterable[tuple[str, float, float]]) -> Mapping[str, list[tuple[float, float]]]:
+    series = defaultdict(list)
+    for name, seconds, value in points:
+        series[name].append((seconds, value))
+    return series
 
 
-def plot(title: str, unit: str, held: Sequence[tuple[float, float]]) -> str:
+def plot(title: str, unit: str, points: Sequence[tuple[float, float]]) -> str:
     """A line over the minutes, for Mermaid.
 
     Args:
-        held: Seconds since the beginning, and a value.
+        points: Seconds since the beginning, and a value.
     """
-    minutes = held[-1][0] / 60
-    stretches = [held[at * len(held) // POINTS : (at + 1) * len(held) // POINTS] for at in range(POINTS)]
+    minutes = points[-1][0] / 60
+    stretches = [
+        points[at * len(points) // STRETCHES : (at + 1) * len(points) // STRETCHES] for at in range(STRETCHES)
+    ]
     values = [max(value for _, value in stretch) for stretch in stretches if stretch]
     return "\n".join(
         (

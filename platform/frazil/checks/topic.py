@@ -9,7 +9,7 @@ from frazil.checks.result import Number, Severity, Subject, Verdict
 from frazil.formats.columns.columns import metadata_names, names_by_word
 from frazil.formats.evolution import refused
 from frazil.formats.halves import half_schemas
-from frazil.formats.protocol import VALUE
+from frazil.formats.protocol import VALUE, HalfSchemas
 from frazil.formats.record import topic_columns
 from frazil.formats.row_key import row_key
 from frazil.formats.types import from_iceberg
@@ -73,44 +73,47 @@ def count_offsets(subject: Subject[TableSpec]) -> Verdict:
 def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     """The registry's newest schemas, and the spec's columns of metadata and key, against the table's."""
     spec, registry = subject.spec, subject.connections.registry
-    columns = topic_columns(spec, registry)
-    loaded = subject.handle.load()
+    columns, loaded = topic_columns(spec, registry), subject.handle.load()
     table, own = from_iceberg(loaded.schema()), metadata_names(spec)
-    verdicts = plan_evolution(spec, loaded, columns).verdicts
-    changes = [v for v in verdicts if v.change not in _HARMLESS]
+    changes = [v for v in plan_evolution(spec, loaded, columns).verdicts if v.change not in _HARMLESS]
     missing = [name for name in own if table.get(name) is None]  # of other fields the verdicts speak
     unlike = difference(loaded, spec, row_key(spec, columns))
     schemas = half_schemas(spec, VALUE, registry)
-    version = schemas.writers[-1].version if schemas.writers else 0
-    numbers = {
-        "registry_version": version,
-        "registry_fields": len(columns.fields),
-        "table_columns": len(table.fields),
-        "differences": len(changes) + len(missing),
-    }
-    listed = "the fields that its spec lists" if spec.fields else f"values of {spec.value_format}"
-    against = f"version {version} of {schemas.subject}" if version else listed
-    asked = schemas.unasked_rules
-    unasked = (
-        f" Its rules {', '.join(asked)} are for readers, and nobody asks them here (rules: ignore)."
-        if asked
-        else ""
-    )
-    words = "; ".join(
-        [
-            *(f"{v} {v.todo}".rstrip() for v in changes),
-            *(f"{m}: column is missing" for m in missing),
-            *((f"{unlike.what} {unlike.where}. {unlike.todo}",) if unlike else ()),
-        ]
-    )
+    words = [
+        *(f"{v} {v.todo}".rstrip() for v in changes),
+        *(f"{m}: column is missing" for m in missing),
+        *((f"{unlike.what} {unlike.where}. {unlike.todo}",) if unlike else ()),
+    ]
     return Verdict(
         passed=not words,
-        text=f"{len(table.fields)} columns against {against} "
+        text=f"{len(table.fields)} columns against {_source_of_columns(spec, schemas)} "
         f"({len(columns.fields)} fields, the key's included) and {len(own)} columns of "
-        f"metadata: {words or 'names, types and nullability agree'}.{unasked}",
-        numbers=numbers,
+        f"metadata: {'; '.join(words) or 'names, types and nullability agree'}.{_unasked(schemas)}",
+        numbers={
+            "registry_version": _version(schemas),
+            "registry_fields": len(columns.fields),
+            "table_columns": len(table.fields),
+            "differences": len(changes) + len(missing),
+        },
         severity="ERROR" if refused(changes) or missing or unlike else "WARN",
     )
+
+
+def _version(schemas: HalfSchemas) -> int:
+    """Of the newest schema; 0 where the registry has none."""
+    return schemas.writers[-1].version if schemas.writers else 0
+
+
+def _source_of_columns(spec: TableSpec, schemas: HalfSchemas) -> str:
+    if version := _version(schemas):
+        return f"version {version} of {schemas.subject}"
+    return "the fields that its spec lists" if spec.fields else f"values of {spec.value_format}"
+
+
+def _unasked(schemas: HalfSchemas) -> str:
+    """The rules of a contract that are for readers; empty where there are none."""
+    asked = ", ".join(schemas.unasked_rules)
+    return f" Its rules {asked} are for readers, and nobody asks them here (rules: ignore)." if asked else ""
 
 
 _NEXT = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError, PartDownError
-from frazil.kafka.facts import known_facts
+from frazil.kafka.facts import TopicFacts, known_facts
 from frazil.landing.position.ledger import GUESS
 from frazil.landing.position.standing import Standings, ask_tables
 from frazil.landing.position.state import BLOCKED, TableState, raise_first, state_of
@@ -102,45 +102,21 @@ def look_for_arrivals(
     Raises:
         PartDownError: Kafka does not answer, or the catalog tells of no table.
     """
-    settings, now = connections.settings, clock()
+    now = clock()
     topics, refused = known_facts(connections.admin, {spec.topic for spec in specs})
-    every = {things(spec, settings).table: spec for spec in specs}
+    every = {things(spec, connections.settings).table: spec for spec in specs}
     names = {name: spec for name, spec in every.items() if spec.topic not in refused}
     standings: Standings = {} if memory is None else memory
-
-    failed: dict[TableName, FrazilError] = {}
-
-    def states(of: Iterable[TableName], *, forks: bool) -> dict[TableName, TableState]:
-        known = {}
-        for name in of:
-            if table := standings.get(name):
-                try:
-                    known[name] = state_of(
-                        names[name], name, table, topics, settings, now, forks=forks, again=memory is not None
-                    )
-                except FrazilError as e:
-                    failed[name] = e
-        return known
-
-    seen = states(names, forks=False)
-    wanted = list(names) if memory is None else _wanted(names, seen, standings, now, in_turn=in_turn)[:most]
-    failed |= ask_tables({name: names[name] for name in wanted}, connections, standings)
-    asked = states(wanted, forks=True)
-    if any(state.state == "topic changed" for state in asked.values()):
-        again, _ = known_facts(connections.admin, topics)  # a landing was quicker
-        topics |= again
-        asked = states(wanted, forks=True)
-    if len(failed) == len(wanted):
-        raise_first(failed.values())
-    mended = _mended({name: names[name] for name in asked}, asked, connections, standings, now)
-    asked |= {name: replace(asked[name], state="behind", reason="") for name in mended}
-    seen = {name: state for name, state in (seen | asked).items() if name not in failed}
+    look = _Look(names, connections, standings, topics, now, remembers=memory is not None)
+    seen = look.states(names, forks=False)
+    asked = look.ask(list(names) if memory is None else look.wanted(seen, in_turn=in_turn)[:most])
+    seen = {name: state for name, state in (seen | asked).items() if name not in look.failed}
     untold = {name: refused[spec.topic] for name, spec in every.items() if name not in names}
     return Arrivals(
         due=tuple(due for name, state in asked.items() if (due := _due(names[name], state, now))),
         seen=tuple((spec, seen[name]) for name, spec in names.items() if name in seen),
-        unknown=len(names) - len(seen) - len(failed),
-        failed={str(name): error.what for name, error in (untold | failed).items()},
+        unknown=len(names) - len(seen) - len(look.failed),
+        failed={str(name): error.what for name, error in (untold | look.failed).items()},
     )
 
 
@@ -159,47 +135,88 @@ def look_at_each(
     return seen, silent
 
 
-def _wanted(
-    names: Mapping[TableName, TableSpec],
-    seen: Mapping[TableName, TableState],
-    standings: Standings,
-    now: float,
-    *,
-    in_turn: bool,
-) -> list[TableName]:
-    """The tables that a look asks for: those that are not known, a few in turn, and those that may be due."""
-    longest_ago = [name for name in standings if name in names]
-    turn = longest_ago[: len(names) // _LOOKS + 1] if in_turn else []
-    new = [name for name in names if name not in standings]
-    due = [n for n in longest_ago if seen[n].state in BLOCKED or _due(names[n], seen[n], now)]
-    return list(dict.fromkeys((*new, *turn, *due)))
+@dataclass
+class _Look:
+    """One look at tables whose topics are known.
 
+    Args:
+        names: The tables, and their specs.
+        standings: Where tables stood when they were last asked for.
+        topics: The facts of their topics.
+        remembers: Whether the standings are those of earlier looks, too.
+        failed: The tables that can't be read, and why.
+    """
 
-def _mended(
-    specs: Mapping[TableName, TableSpec],
-    states: Mapping[TableName, TableState],
-    connections: Connections,
-    standings: Standings,
-    now: float,
-) -> list[TableName]:
-    """Tables that a refused schema suspends, for which records wait, and whose newest schema fits again."""
-    waiting = [
-        name
-        for name, state in states.items()
-        if state.state == "suspended" and standings[name].refused_schema and state.readable
-    ]
-    due = [name for name in waiting if now - standings[name].compared_at >= _COMPARES_EVERY]
-    caught_up = []
-    for name in due[:_MOST_COMPARED]:
-        standings[name] = replace(standings[name], compared_at=now)
-        try:
-            if fits_again(specs[name], connections):
-                caught_up.append(name)
-        except PartDownError:
-            break  # a look has to end in time
-        except FrazilError:
-            continue
-    return caught_up
+    names: Mapping[TableName, TableSpec]
+    connections: Connections
+    standings: Standings
+    topics: dict[str, TopicFacts]
+    now: float
+    remembers: bool
+    failed: dict[TableName, FrazilError] = field(default_factory=dict)
+
+    def states(self, of: Iterable[TableName], *, forks: bool) -> dict[TableName, TableState]:
+        """How tables stand whose standing is known."""
+        known = {}
+        for name in of:
+            if (table := self.standings.get(name)) is not None:
+                try:
+                    known[name] = state_of(
+                        self.names[name], name, table, self.topics, self.connections.settings, self.now,
+                        forks=forks, again=self.remembers,
+                    )  # fmt: skip
+                except FrazilError as e:
+                    self.failed[name] = e
+        return known
+
+    def wanted(self, seen: Mapping[TableName, TableState], *, in_turn: bool) -> list[TableName]:
+        """The tables to ask for: those that are not known, a few in turn, and those that may be due."""
+        longest_ago = [name for name in self.standings if name in self.names]
+        turn = longest_ago[: len(self.names) // _LOOKS + 1] if in_turn else []
+        new = [name for name in self.names if name not in self.standings]
+        due = [name for name in longest_ago if self._seems_due(name, seen.get(name))]
+        return list(dict.fromkeys((*new, *turn, *due)))
+
+    def _seems_due(self, name: TableName, state: TableState | None) -> bool:
+        """Also where its standing tells nothing."""
+        return state is None or state.state in BLOCKED or _due(self.names[name], state, self.now) is not None
+
+    def ask(self, wanted: Sequence[TableName]) -> dict[TableName, TableState]:
+        """How tables stand that are asked for now.
+
+        Raises:
+            PartDownError: None of them can be read.
+        """
+        specs = {name: self.names[name] for name in wanted}
+        self.failed |= ask_tables(specs, self.connections, self.standings)
+        asked = self.states(wanted, forks=True)
+        if any(state.state == "topic changed" for state in asked.values()):
+            again, _ = known_facts(self.connections.admin, self.topics)  # a landing was quicker
+            self.topics |= again
+            asked = self.states(wanted, forks=True)
+        if len(self.failed) == len(wanted):
+            raise_first(self.failed.values())
+        return asked | {name: replace(asked[name], state="behind", reason="") for name in self._mended(asked)}
+
+    def _mended(self, states: Mapping[TableName, TableState]) -> list[TableName]:
+        """Tables that a refused schema suspends, whose records wait, and whose newest schema fits again."""
+        waiting = [
+            name
+            for name, state in states.items()
+            if state.state == "suspended" and self.standings[name].refused_schema and state.readable
+        ]
+        due = [n for n in waiting if self.now - self.standings[n].compared_at >= _COMPARES_EVERY]
+        caught_up = []
+        for name in due[:_MOST_COMPARED]:
+            self.standings[name] = replace(self.standings[name], compared_at=self.now)
+            try:
+                if fits_again(self.names[name], self.connections):
+                    caught_up.append(name)
+            except PartDownError:
+                break  # a look has to end in time
+            except FrazilError:
+                continue
+        return caught_up
 
 
 def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:
