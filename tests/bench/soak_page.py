@@ -27,7 +27,7 @@ beside upkeep, readers and new fields, and writes such a page. This one is of {d
 ## What processes and folders held
 
 Each plot has the largest value of each of {stretches} stretches of time. Where a process was restarted, its
-memory begins anew. Those of Dagster are without the runs that they start.
+memory begins again. Those of Dagster are without the runs that they start.
 
 {plots}
 """
