@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -119,7 +119,7 @@ def _noted(
         thread.join()
 
 
-def growth_of(samples: list[Sample]) -> dict[str, Growth]:
+def growth_of(samples: Sequence[Sample]) -> dict[str, Growth]:
     """Of each name the largest growth within the life of one process; of short lives none."""
     lives: dict[tuple[str, int], list[Sample]] = defaultdict(list)
     for each in samples:
