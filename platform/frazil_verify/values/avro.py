@@ -24,7 +24,7 @@ from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import columns_of
 from frazil_verify.table.names import Names
-from frazil_verify.values.avro_schema import as_record, branch_name, fields_of, kind_of, parsed
+from frazil_verify.values.avro_schema import as_record, branch_names, fields_of, kind_of, parsed
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import with_logical_types
 from frazil_verify.values.plain.avro import Convert, itself, nothing, plain
@@ -85,10 +85,10 @@ class _Compiler:
     _around: dict[str, str] = field(default_factory=dict)
     """The records that a type stands in: their own names in the bare copy, by those in the schema."""
 
-    def compile(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
-        """Both for one type."""
+    def compile(self, node: Any, newest: Any, want: Any, hints: Sequence[Any] = ()) -> tuple[Any, Convert]:
+        """Both for one type; `hints` are names of the branches of a union."""
         if isinstance(node, list):
-            return self._union(node, newest, want)
+            return self._union(node, newest, want, hints)
         kind = kind_of(node)
         _check_parts(kind, want)
         if kind in self._around:
@@ -97,10 +97,10 @@ class _Compiler:
         if kind in ("record", "error"):
             return self._record(node, newest, want)
         if kind == "array":
-            return self._array(node, newest, want)
+            return self._array(node, newest, want, hints)
         if kind == "map":
             value = _value_of(want)
-            bare, convert = self.compile(node["values"], _part(newest, "values"), value)
+            bare, convert = self.compile(node["values"], _part(newest, "values"), value, hints)
             made = sorted_pairs if convert is itself else partial(_pairs, convert)
             return {"type": "map", "values": bare}, made
         return self._bare(node, kind), plain(node, kind, want)
@@ -129,7 +129,10 @@ class _Compiler:
             if name is None:
                 takes.append(("", _constant(wanted, column.type) if self.defaults else nothing))
                 continue
-            bare[name], convert = self.compile(own[name]["type"], wanted and wanted["type"], column.type)
+            hints = own[name].get("confluent:union") or ()
+            bare[name], convert = self.compile(
+                own[name]["type"], wanted and wanted["type"], column.type, hints
+            )
             takes.append((name, convert))
             alone.pop(name, None)
         width = len(takes)  # fields without a column are judged all the same
@@ -138,7 +141,7 @@ class _Compiler:
         fields = [{"name": n, "type": t} for n, t in bare.items()]
         return fields, _taken(takes, width)
 
-    def _array(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
+    def _array(self, node: Any, newest: Any, want: Any, hints: Sequence[Any]) -> tuple[Any, Convert]:
         if _is(want, "map"):
             pair = {"type": "struct", "fields": [_field("key", want["key"]), _field("value", want["value"])]}
             bare, convert = self.compile(node["items"], _part(newest, "items"), pair)
@@ -146,11 +149,13 @@ class _Compiler:
                 dict(_entry(convert(each)) for each in v)
             )
         element = want["element"] if _is(want, "list") else None
-        bare, convert = self.compile(node["items"], _part(newest, "items"), element)
+        bare, convert = self.compile(node["items"], _part(newest, "items"), element, hints)
         made = tuple if convert is itself else lambda v: tuple([convert(each) for each in v])
         return {"type": "array", "items": bare}, made
 
-    def _union(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
+    def _union(
+        self, node: Sequence[Any], newest: Any, want: Any, hints: Sequence[Any]
+    ) -> tuple[Any, Convert]:
         branches = [each for each in node if kind_of(each) != "null"]
         if len(branches) <= 1:
             made = [self.compile(each, newest, want) for each in branches]
@@ -158,19 +163,23 @@ class _Compiler:
             bare = ["null" if kind_of(each) == "null" else made[0][0] for each in node]
             stays = convert is itself or convert is nothing
             return bare, convert if stays else lambda v: None if v is None else convert(v)
-        return self._branches(node, newest, want)
+        return self._branches(node, newest, want, hints)
 
-    def _branches(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
+    def _branches(
+        self, node: Sequence[Any], newest: Any, want: Any, hints: Sequence[Any]
+    ) -> tuple[Any, Convert]:
         if want is not None and not _is(want, "struct"):
             raise NotComparedError(f"a union as {want}")
         wanted = columns_of(want) if want is not None else ()
         bare: list[Any] = []
         converts: dict[str, tuple[int, Convert]] = {}
+        names = iter(branch_names([each for each in node if kind_of(each) != "null"], hints))
         for at, branch in enumerate(node):
             if kind_of(branch) == "null":
                 bare.append("null")
                 continue
-            place = next((i for i, c in enumerate(wanted) if c.name == branch_name(branch)), None)
+            name = next(names)
+            place = next((i for i, c in enumerate(wanted) if c.name == name), None)
             kind = None if place is None else wanted[place].type
             made, convert = self.compile(branch, newest, kind)
             bare.append(

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import fastavro
 
 from frazil_verify.log.registry import Schema
+
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 def parsed(schema: Schema) -> Any:
@@ -59,10 +61,22 @@ def _has_defaults(tree: Any) -> bool:
     return tree.get("default") is not None or any(map(_has_defaults, tree.values()))
 
 
-def branch_name(branch: Any) -> str:
-    """What the table calls a branch of a union."""
-    name = branch["name"] if isinstance(branch, dict) and "name" in branch else kind_of(branch)
-    return re.sub(r"[^A-Za-z0-9]", "_", name)
+def branch_names(branches: Sequence[Any], hints: Sequence[Any] = ()) -> list[str]:
+    """What the table calls the branches of a union that are not null: docs/formats.md, "Names".
+
+    Args:
+        hints: What `confluent:union` says of the field that has the union.
+    """
+    whole = [each.get("name") or kind_of(each) if isinstance(each, dict) else str(each) for each in branches]
+    short = [name.rpartition(".")[2] for name in whole]
+    own = [one if short.count(one) == 1 else full for one, full in zip(short, whole, strict=True)]
+    given = [*map(_given, hints), *[""] * len(own)]
+    return [re.sub(r"[^A-Za-z0-9]", "_", hint or name) for hint, name in zip(given, own, strict=False)]
+
+
+def _given(hint: Any) -> str:
+    name = hint.get("name") if isinstance(hint, Mapping) else None
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else ""
 
 
 def kind_of(node: Any) -> str:
@@ -77,7 +91,8 @@ def parts(node: Any) -> Mapping[str, Any]:
     node = without_null(node)
     match kind_of(node):
         case "union":
-            return {branch_name(each): each for each in node if kind_of(each) != "null"}
+            branches = [each for each in node if kind_of(each) != "null"]
+            return dict(zip(branch_names(branches), branches, strict=True))
         case "array":
             items = node["items"]
             return {"element": items, "value": fields_of(items).get("value", {"type": "null"})["type"]}

@@ -95,7 +95,7 @@ def test_a_question_is_answered_though_the_key_was_replaced_since_it_was_read(ke
     clients = Clients(key.settings())
     key.replace()
 
-    assert list(describe(clients.admin, [TOPIC])) == [TOPIC]
+    assert list(describe(clients.admin, [TOPIC], timeout=PATIENCE)) == [TOPIC]
 
 
 def test_a_consumer_goes_on_with_the_new_key(key: KeyOfKafka) -> None:

@@ -345,3 +345,38 @@ def test_a_moment_in_json_that_is_written_otherwise_is_not_compared() -> None:
 
     with pytest.raises(NotComparedError):
         JsonReader(Schema(1, "JSON", json.dumps({"properties": {"f": zoned}}), {}), struct(f="timestamptz"))
+
+
+def order(namespace: str, field: str) -> dict[str, Any]:
+    fields = [{"name": field, "type": "long"}]
+    return {"type": "record", "name": "Order", "namespace": namespace, "fields": fields}
+
+
+@pytest.mark.parametrize(
+    ("branches", "hints", "names"),
+    [
+        ([order("shop.v1", "id"), "string"], None, ["Order", "string"]),
+        ([order("shop.v1", "id"), order("shop.v2", "no")], None, ["shop_v1_Order", "shop_v2_Order"]),
+        ([order("shop.v1", "id"), "string"], ["an-order", "a.text"], ["an_order", "a_text"]),
+        ([order("shop.v1", "id"), "string"], ["", "text"], ["Order", "text"]),
+    ],
+    ids=["its name", "two of one name", "hints", "one hint"],
+)
+@pytest.mark.parametrize("within", ["", "array"])
+def test_a_branch_of_a_union_has_the_field_that_bears_its_name(
+    branches: list[Any], hints: list[str] | None, names: list[str], within: str
+) -> None:
+    union = {"type": "array", "items": branches} if within else branches
+    named = {"confluent:union": [{"name": hint} for hint in hints]} if hints else {}
+    text = {"type": "record", "name": "R", "fields": [{"name": "f", "type": union, **named}]}
+    schema = Schema(7, "AVRO", json.dumps(text), {})
+    inner = [struct(id="long"), struct(no="long") if isinstance(branches[1], dict) else "string"]
+    column = struct(**dict(zip(names, inner, strict=True)))
+    kind = {"type": "list", "element-id": 9, "element": column, "element-required": False}
+    out = io.BytesIO()
+    value = ("shop.v1.Order", {"id": 5})
+    fastavro.schemaless_writer(out, text, {"f": [value] if within else value})
+
+    (read,) = AvroReader(schema, schema, struct(f=kind if within else column))(out.getvalue())
+
+    assert read == ((((5,), None),) if within else ((5,), None))
