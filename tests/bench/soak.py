@@ -147,7 +147,11 @@ def main() -> None:
         sys.stderr.write(f"{text}\n")
     show(lines)
     if options.page:
-        options.page.write_text(page(lines, samples, sizes, options.hours))
+        settings = (
+            f"{options.hours:g} hours, {options.rate} records a second, tables as fresh as "
+            f"{options.freshness}, a restart each {options.restart:g} minutes"
+        )
+        options.page.write_text(page(lines, samples, sizes, settings))
     sys.exit(bool(life.wrong) or not all(line.met for line in lines))
 
 

@@ -17,8 +17,8 @@ _MB = 2**20
 _PAGE = """# A soak
 
 `make soak HOURS=6` lives through hours in which each part is restarted in turn, and the runner killed,
-beside upkeep, readers and new fields, and writes such a page. This one is of {day}: {hours:g} hours on
-{cores} cores. [Guarantees](../guarantees.md) says what is promised.
+beside upkeep, readers and new fields, and writes such a page. This one is of {day}, on {cores} cores:
+{settings}. [Guarantees](../guarantees.md) says what is promised.
 
 ## What was counted
 
@@ -33,17 +33,17 @@ memory begins again. Those of Dagster are without the runs that they start.
 """
 
 
-def page(lines: Iterable[Line], samples: Sequence[Sample], sizes: Sequence[Stored], hours: float) -> str:
+def page(lines: Iterable[Line], samples: Sequence[Sample], sizes: Sequence[Stored], settings: str) -> str:
     """The whole page.
 
     Args:
         lines: What was counted.
         samples: What processes held.
         sizes: What folders held.
-        hours: How long it was to last.
+        settings: How long it lasted, and what happened how often.
     """
     return _PAGE.format(
-        day=datetime.now(UTC).date(), hours=hours, cores=os.cpu_count(), stretches=STRETCHES,
+        day=datetime.now(UTC).date(), settings=settings, cores=os.cpu_count(), stretches=STRETCHES,
         numbers="\n".join(_table(lines)), plots="\n\n".join(_plots(samples, sizes)),
     )  # fmt: skip
 
