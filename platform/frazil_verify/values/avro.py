@@ -10,7 +10,7 @@ tells which branch it is.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -158,22 +158,21 @@ class _Compiler:
     ) -> tuple[Any, Convert]:
         branches = [each for each in node if kind_of(each) != "null"]
         if len(branches) <= 1:
-            made = [self.compile(each, newest, want) for each in branches]
+            made = [self.compile(each, newest, want, hints) for each in branches]
             convert = made[0][1] if made else nothing
             bare = ["null" if kind_of(each) == "null" else made[0][0] for each in node]
             stays = convert is itself or convert is nothing
             return bare, convert if stays else lambda v: None if v is None else convert(v)
-        return self._branches(node, newest, want, hints)
+        return self._branches(node, newest, want, iter(branch_names(branches, hints)))
 
     def _branches(
-        self, node: Sequence[Any], newest: Any, want: Any, hints: Sequence[Any]
+        self, node: Sequence[Any], newest: Any, want: Any, names: Iterator[str]
     ) -> tuple[Any, Convert]:
         if want is not None and not _is(want, "struct"):
             raise NotComparedError(f"a union as {want}")
         wanted = columns_of(want) if want is not None else ()
         bare: list[Any] = []
         converts: dict[str, tuple[int, Convert]] = {}
-        names = iter(branch_names([each for each in node if kind_of(each) != "null"], hints))
         for at, branch in enumerate(node):
             if kind_of(branch) == "null":
                 bare.append("null")

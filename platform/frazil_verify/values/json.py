@@ -103,13 +103,16 @@ class Compiler:
     @property
     def root(self) -> Any:
         """The schema of a record, or of its payload."""
-        root = json.loads(self.schema.text)
-        return self.properties(root)[_PAYLOAD] if self.is_embedded else root
+        return self.properties(self._tree)[_PAYLOAD] if self.is_embedded else self._tree
+
+    @cached_property
+    def _tree(self) -> Any:
+        return json.loads(self.schema.text)
 
     @cached_property
     def is_embedded(self) -> bool:
         """Whether a change stands in the property `payload` of a record."""
-        known = self.properties(json.loads(self.schema.text))
+        known = self.properties(self._tree)
         alone = self.of_database and _PAYLOAD in known and known.keys() <= {"schema", _PAYLOAD}
         return alone and bool(self.properties(self.plain(known[_PAYLOAD])))
 
@@ -250,7 +253,7 @@ class Compiler:
         if reference is None:
             return node
         if reference.startswith("#"):
-            part = json.loads(self.schema.text)
+            part = self._tree
             for step in reference.lstrip("#/").split("/") if reference != "#" else ():
                 part = part[step.replace("~1", "/").replace("~0", "~")]
             return self._followed(part)

@@ -362,11 +362,12 @@ def order(namespace: str, field: str) -> dict[str, Any]:
     ],
     ids=["its name", "two of one name", "hints", "one hint"],
 )
-@pytest.mark.parametrize("within", ["", "array"])
+@pytest.mark.parametrize("within", ["", "array", "optional array"])
 def test_a_branch_of_a_union_has_the_field_that_bears_its_name(
     branches: list[Any], hints: list[str] | None, names: list[str], within: str
 ) -> None:
-    union = {"type": "array", "items": branches} if within else branches
+    union: Any = {"type": "array", "items": branches} if within else branches
+    union = ["null", union] if within == "optional array" else union
     named = {"confluent:union": [{"name": hint} for hint in hints]} if hints else {}
     text = {"type": "record", "name": "R", "fields": [{"name": "f", "type": union, **named}]}
     schema = Schema(7, "AVRO", json.dumps(text), {})
