@@ -17,8 +17,8 @@ from kit.derived.shipped import Pipeline, Row, derived_spec, transformed
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)
 TRADE = "side string, quantity int, symbol string, price int, account string, userid string"
 
-TRADES = 60_000
-MORE = 20_000
+TRADES = 6_000
+MORE = 2_000
 
 
 def trades(connections: Connections, rows: list[tuple[Any, ...]]) -> Any:

@@ -7,6 +7,7 @@ import pytest
 from frazil.connections import Connections
 from frazil.landing.land import land
 from kit.readers.compared import rows_are_their_records
+from kit.readers.judged import judge_here
 from kit.records.topics import MakeTopic, Topic, topic_maker
 
 __all__ = ["rows_are_their_records"]
@@ -15,6 +16,13 @@ __all__ = ["rows_are_their_records"]
 @pytest.fixture(scope="module", autouse=True)
 def compared(rows_are_their_records: None) -> None:
     """All modules have their rows compared, but those that have a fixture of this name."""
+
+
+@pytest.fixture(autouse=True)
+def judged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By day the verifier is asked in this process; at night, and where a test says so, as users do."""
+    if "not nightly" in request.config.option.markexpr:
+        judge_here(monkeypatch)
 
 
 @pytest.fixture

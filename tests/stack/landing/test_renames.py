@@ -88,6 +88,7 @@ ROWS = [*((text, text, None) for text in "abcde"), ("f", "f", "g")]
 
 
 @pytest.mark.plain(why="offsets are named")
+@pytest.mark.each_time("rest-avro", "rest-json")
 @pytest.mark.parametrize("form", FORMATS, ids=str)
 def test_records_that_waited_and_a_letter_that_is_redriven_have_their_values(
     make_topic: MakeTopic, form: NamedFormat

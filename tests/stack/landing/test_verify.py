@@ -17,6 +17,7 @@ from frazil.checks.run import VERIFIED, run_check
 from frazil.checks.verification import Verified, kafka_config, verify
 from frazil.landing.land import land
 from frazil_verify.log.records import Log
+from kit.readers.judged import judge_in_a_process
 from kit.readers.opened import table_of
 from kit.records.topics import MakeTopic, Topic, make_anew
 
@@ -26,6 +27,12 @@ Change = Callable[[pa.Table], pa.Table]
 @pytest.fixture(scope="module")
 def compared() -> None:
     """Rows are made wrong here by hand."""
+
+
+@pytest.fixture
+def as_users_do(judged: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verifier is a process of its own, by day too."""
+    judge_in_a_process(monkeypatch)
 
 
 def verified(topic: Topic) -> Verified:
@@ -50,6 +57,7 @@ def with_column(rows: pa.Table, name: str, values: Any) -> pa.Table:
     return rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
 
 
+@pytest.mark.usefixtures("as_users_do")
 def test_a_table_that_holds_its_topic_agrees(landed: Topic) -> None:
     document = verified(landed).document
 
@@ -254,6 +262,7 @@ def test_rows_from_before_a_field_that_has_a_default_may_be_null_and_nothing_els
     assert kinds(topic) == {"altered": 1}
 
 
+@pytest.mark.usefixtures("as_users_do")
 def test_a_topic_that_was_made_anew_is_not_the_one_that_was_landed(landed: Topic) -> None:
     make_anew(landed)
 
