@@ -139,7 +139,8 @@ def test_the_table_remembers_what_kafka_forgot(one: Fed) -> None:
     assert one.numbers() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("made_again", [True, False])
+@pytest.mark.each_time("made again")
+@pytest.mark.parametrize("made_again", [True, False], ids=["made again", "gone"])
 def test_a_topic_that_was_deleted_is_not_fed_as_if_it_had_what_it_lost(one: Fed, made_again: bool) -> None:
     one.append(numbers(1, 2))
     one.feed()

@@ -129,6 +129,7 @@ def test_another_table_of_the_same_name_asks_for_a_rebuild(source: Source, made:
     assert made.derive(rebuild=True).rows == 1, "what was accepted is not asked for again"
 
 
+@pytest.mark.nightly
 def test_a_table_of_derived_tables_goes_back_with_all_before_it(
     source: Source, made: Made, make_table: MakeTable
 ) -> None:

@@ -60,6 +60,7 @@ def test_the_first_derivation_reads_all_and_the_next_ones_what_is_new(source: So
     assert list(made.table.metadata.refs) == ["main"]
 
 
+@pytest.mark.each_time("rows-by tasks", "full-by Spark's writer")
 @pytest.mark.parametrize("first", [True, False], ids=["by Spark's writer", "by tasks"])
 @pytest.mark.parametrize("kind", ["rows", "full"])
 def test_a_column_that_is_lost_where_columns_are_matched_is_not_published(

@@ -123,6 +123,7 @@ def test_types_that_are_told_without_spark_are_those_that_spark_tells(
     assert len(untold) <= len(items) // 8, untold
 
 
+@pytest.mark.nightly
 def test_columns_of_whole_queries_are_those_of_spark(connections: Connections, fresh_name: str) -> None:
     for text, expected in RIGHT:
         query = parse_query(text, "q.sql")

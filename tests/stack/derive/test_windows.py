@@ -57,7 +57,7 @@ def windows(make_table: MakeTable, source: Source, late_rows: str, **spec: Any) 
 
 
 @pytest.mark.parametrize("policy", ["update", "drop", "dead_letter"])
-@pytest.mark.each_time("update")
+@pytest.mark.each_time("drop")
 def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTable, policy: str) -> None:
     made = windows(make_table, source, policy)
     source.append(events(0, 7, 10, 3))
@@ -101,6 +101,7 @@ def test_a_row_far_ahead_of_the_clock_is_kept_apart_and_closes_no_window(
     ]
 
 
+@pytest.mark.nightly
 def test_where_all_is_late_the_position_moves_on_and_the_watermark_stays(
     source: Source, make_table: MakeTable
 ) -> None:

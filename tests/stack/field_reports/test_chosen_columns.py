@@ -176,6 +176,7 @@ def written(topic: Source, kind: str, schema: Any, value: dict[str, Any]) -> byt
     return framed(schema_id, message.SerializeToString())
 
 
+@pytest.mark.nightly
 def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fresh_name: str) -> None:
     make = topic_maker(Clients(stack), fresh_name, "field_reports")
     rows = upserts(make, columns={"symbol": "leave_out", "quantity": "string"})
@@ -192,7 +193,7 @@ def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fr
     assert PERSON not in repr(changes.topic.rows())
 
 
-@pytest.mark.each_time("optional")
+@pytest.mark.each_time("leave_out")
 @pytest.mark.parametrize("word", ["optional", "leave_out"])
 def test_older_changes_that_wait_lack_what_the_newest_schema_requires(
     stack: Settings, fresh_name: str, word: str

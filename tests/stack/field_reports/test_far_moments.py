@@ -89,7 +89,12 @@ def moments(day: int, at: int, number: int = 0) -> dict[str, Any]:
     return {"id": number, "day": day, "at": at, "local": at, "many": [at]}
 
 
-@pytest.mark.parametrize("by", [["day(at)", "month(day)"], ["hour(local)"], ["day", "at"], ["bucket(4, at)"]])
+@pytest.mark.each_time("parts", "itself")
+@pytest.mark.parametrize(
+    "by",
+    [["day(at)", "month(day)"], ["hour(local)"], ["day", "at"], ["bucket(4, at)"]],
+    ids=["parts", "hours", "itself", "buckets"],
+)
 def test_dates_and_moments_beyond_the_year_9999_land_exactly(source: MakeSource, by: list[str]) -> None:
     """https://github.com/airbytehq/airbyte/issues/19952: infinity of PostgreSQL ends the whole stream."""
     topic = source(key_format="none", partition_by=by)
@@ -337,7 +342,7 @@ def test_text_of_bytes_that_is_none_is_told_by_its_column(
     assert sorted(made.rows("text")) == [("sound",), ("\ufffd\ufffd",)]
 
 
-@pytest.mark.each_time("a/b$c d+e%2F")
+@pytest.mark.nightly  # upkeep/test_compaction.py has such texts each time
 @pytest.mark.parametrize("text", ["x" * 1500, "\U0001f600" * 400, "", "..", "a/b$c d+e%2F"])
 def test_any_text_is_a_partition(source: MakeSource, text: str) -> None:
     """https://github.com/prestodb/presto/issues/6850: a folder's name is longer than the store takes."""

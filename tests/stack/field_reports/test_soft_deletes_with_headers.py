@@ -19,7 +19,7 @@ HEADERS = [
 ]
 
 
-@pytest.mark.each_time("avro")
+@pytest.mark.nightly  # landing/test_cdc.py has shorter ones each time
 @pytest.mark.parametrize("written", ["avro", "json"])
 def test_deletes_that_leave_no_row_upon_the_branch_carry_their_headers(
     connections: Connections, fresh_name: str, written: Written

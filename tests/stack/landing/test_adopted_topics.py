@@ -69,6 +69,7 @@ def test_the_next_landings_go_on_in_the_new_topic(anew: Topic) -> None:
     assert adds_up(anew)
 
 
+@pytest.mark.nightly
 def test_a_new_topic_without_a_record_is_adopted_all_the_same(topic: Topic) -> None:
     topic.trades(5)
     land(topic.spec, topic.connections)

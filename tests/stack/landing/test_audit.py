@@ -82,6 +82,7 @@ def test_a_column_that_spark_shuffles_as_null_is_not_published(
     assert topic.rows() == []
 
 
+@pytest.mark.nightly
 def test_a_landing_that_is_sorted_by_range_counts_each_record_once(make_topic: MakeTopic) -> None:
     topic = make_topic(sort_by=["quantity"], write={"distribution": "range"})
     topic.trades(500)

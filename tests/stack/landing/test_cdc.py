@@ -128,6 +128,7 @@ def test_a_row_that_was_deleted_softly_lives_again_and_a_late_tombstone_changes_
     assert sound(made)
 
 
+@pytest.mark.nightly
 def test_the_sources_log_says_what_is_later_whatever_partition_and_clock_say(make_one: MakeTopic) -> None:
     made = captured(make_one, delete="soft", order_by="source.lsn")
     topic = made.topic

@@ -158,6 +158,7 @@ def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     assert "partition 0: one landing ends at 10, the next starts at 12" in result.text
 
 
+@pytest.mark.each_time("rest-gone", "rest-metadata", "rest-wider")
 @pytest.mark.parametrize(
     ("change", "expected", "severity"),
     [
@@ -167,6 +168,7 @@ def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
         ("ADD COLUMN note string", "note: a field that rows hold can't be dropped", "ERROR"),
         ("ALTER COLUMN quantity TYPE bigint", "quantity: the table's type is wider already", "WARN"),
     ],
+    ids=["gone", "metadata", "renamed", "more", "wider"],
 )
 def test_columns_that_differ_from_the_registry_are_named(
     landed: Topic, change: str, expected: str, severity: str

@@ -142,7 +142,7 @@ KNOWN = (
 """What went wrong once."""
 
 
-@pytest.mark.each_time("case1")
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", KNOWN)
 def test_names_that_sql_has_to_quote(connections: Connections, fresh_name: str, case: Case) -> None:
     made = keyed(topic_maker(connections, fresh_name, "landing_tests"), case, random.Random(5))
@@ -152,7 +152,7 @@ def test_names_that_sql_has_to_quote(connections: Connections, fresh_name: str, 
         assert_rows(made)
 
 
-@pytest.mark.each_time("fixed-string-soft")
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["upsert", "soft", "log"])
 @pytest.mark.parametrize("kinds", [("uuid",), ("boolean", "uuid"), ("fixed", "string")], ids="-".join)
 def test_keys_that_spark_has_otherwise_than_files_are_merged_in_tasks(

@@ -110,7 +110,7 @@ def test_a_landing_whose_rows_are_not_answered_is_done_or_says_that_nothing_is_v
 
 
 @pytest.mark.parametrize("fate", ["dropped", "failed", "replayed"])
-@pytest.mark.each_time("rest-dropped", "glue-dropped")
+@pytest.mark.each_time("rest-dropped")
 def test_a_table_whose_making_is_not_answered_is_landed(
     make_topic: MakeTopic, wire: Wire, fate: Fate
 ) -> None:

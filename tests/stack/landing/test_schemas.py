@@ -91,6 +91,7 @@ def test_a_new_optional_field_and_wider_types_evolve_the_table(topic: Topic) -> 
     assert run_check("schema", topic.spec, topic.connections).passed
 
 
+@pytest.mark.each_time("rest-type")
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
@@ -98,6 +99,7 @@ def test_a_new_optional_field_and_wider_types_evolve_the_table(topic: Topic) -> 
         (trade(quantity="string"), "field quantity: .* can't become"),
         ({**TRADE, "fields": TRADE["fields"][:2]}, "field symbol: a field that rows hold can't be dropped"),  # type: ignore[index]
     ],
+    ids=["required", "type", "gone"],
 )
 def test_a_refused_change_stops_the_table_and_leaves_it_as_it_was(
     topic: Topic, changed: dict[str, Any], expected: str

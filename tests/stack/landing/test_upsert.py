@@ -128,6 +128,7 @@ def test_a_key_whose_partition_moves_leaves_the_one_that_it_was_in(make_one: Mak
     assert sound(changing.topic)
 
 
+@pytest.mark.nightly
 def test_between_partitions_the_timestamp_decides_and_within_one_the_offset(make_one: MakeTopic) -> None:
     changing = upserts(make_one, partitions=3)
     changing.send([("a", 1), ("b", 1), ("c", 1), ("d", 1)], partition=0, timestamp=2000)
@@ -178,7 +179,7 @@ def test_a_range_that_is_replayed_after_a_rollback_gives_the_same_rows(changing:
     assert sound(changing.topic)
 
 
-@pytest.mark.each_time("published")
+@pytest.mark.nightly
 @pytest.mark.parametrize("step", ["planned", "written", "audited", "published"])
 def test_a_landing_killed_after_any_step_changes_nothing_or_everything(
     make_one: MakeTopic, step: str
@@ -193,6 +194,22 @@ def test_a_landing_killed_after_any_step_changes_nothing_or_everything(
     assert again.records == (0 if step == "published" else 3)
     assert changing.rows_by_key() == changing.rows
     assert sound(changing.topic)
+
+
+def test_what_dies_once_it_is_published_is_not_merged_again(changing: Upserts) -> None:
+    topic = changing.topic
+    changing.send([("k1", None), ("k2", 2000), ("new", 1)])
+
+    def die(done: str) -> None:
+        if done == "published":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        land(topic.spec, topic.connections, on_step=die)
+
+    assert land(topic.spec, topic.connections).records == 0
+    assert changing.rows_by_key() == changing.rows
+    assert sound(topic)
 
 
 @pytest.mark.nightly

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import time
 
+import pytest
+
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
@@ -16,6 +18,7 @@ from kit.runs.waiting import PATIENCE
 from kit.wires.killed import NAMESPACE, compaction_process
 
 
+@pytest.mark.nightly
 def test_what_a_killed_compaction_wrote_goes_and_nothing_else(
     connections: Connections, fresh_name: str
 ) -> None:
