@@ -7,8 +7,8 @@ import pytest
 from frazil.connections import Connections
 from frazil.landing.land import land
 from kit.readers.compared import rows_are_their_records
-from kit.readers.judged import judge_here
 from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.wires.judged import judge_here
 
 __all__ = ["rows_are_their_records"]
 

@@ -17,9 +17,9 @@ from frazil.checks.run import VERIFIED, run_check
 from frazil.checks.verification import Verified, kafka_config, verify
 from frazil.landing.land import land
 from frazil_verify.log.records import Log
-from kit.readers.judged import judge_in_a_process
 from kit.readers.opened import table_of
 from kit.records.topics import MakeTopic, Topic, make_anew
+from kit.wires.judged import judge_in_a_process
 
 Change = Callable[[pa.Table], pa.Table]
 
