@@ -13,7 +13,7 @@ from frazil.formats.bare import Bare, Unknown
 from frazil.formats.checks.batch import FAILED, ArrowChecks
 from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, table_fields
 from frazil.formats.debezium.envelope import Envelope, envelope
-from frazil.formats.encryption.marks import with_decrypted
+from frazil.formats.encryption.decoder import with_decrypted
 from frazil.formats.halves import half_schemas, listed_half, plain_half, schemas_of
 from frazil.formats.kinds import PLAIN_FORMATS
 from frazil.formats.logical import Field, Primitive, Struct, Type

@@ -11,11 +11,10 @@ import pytest
 from frazil.exact import rows_of
 from frazil.formats.bare import differences
 from frazil.formats.halves import schemas_of
-from frazil.formats.protobuf.indexes import glue_messages
 from frazil.formats.protocol import VALUE, WriterSchema
 from frazil.formats.registry.glue import number_of
 from frazil.formats.wires.glue import GlueWire
-from frazil.formats.wires.known import naming_of
+from frazil.formats.wires.known import glue_messages, naming_of
 from frazil.spec.topic import TableSpec
 from kit.wires.aws.recorded import records, schema, values
 

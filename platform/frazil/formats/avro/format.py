@@ -10,8 +10,9 @@ from frazil.errors import MALFORMED
 from frazil.formats.avro.decoding.canonical import BadPayloadError
 from frazil.formats.avro.decoding.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
-from frazil.formats.avro.schemas.parser import PRIMITIVES, parse_avro
-from frazil.formats.avro.schemas.tagged import avro_leaves
+from frazil.formats.avro.schemas.logical import branch_names, is_entries
+from frazil.formats.avro.schemas.pairs import real
+from frazil.formats.avro.schemas.parser import PRIMITIVES, TAGS, parse_avro
 from frazil.formats.avro.schemas.versions import avro_names, versions
 from frazil.formats.bare import Bare
 from frazil.formats.encryption.leaves import Leaf
@@ -77,7 +78,7 @@ class Avro:
         word = schemas.half.word
         tree = parse_avro(schema.text, schemas.subject, schema.dependencies, word, cuts=True)
         names = avro_names(schemas).get(schema.schema_id, {})
-        return (leaf.today(names) for leaf in avro_leaves(tree))
+        return (leaf.today(names) for leaf in _leaves(tree))
 
 
 class AvroDecoder:
@@ -170,3 +171,49 @@ def _shape(schema: dict[str, Any], path: str, kind: str = "") -> Parts:
 def _full(name: str, namespace: str) -> str:
     simple = "." in name or not namespace or name in _PRIMITIVE
     return name if simple else f"{namespace}.{name}"
+
+
+def _leaves(tree: dict[str, Any]) -> Iterator[Leaf]:
+    """The leaves of a tree that `parse_avro` gives."""
+    return _record(tree, "")
+
+
+def _record(node: dict[str, Any], at: str) -> Iterator[Leaf]:
+    for field in node["fields"]:
+        tags = field.get(TAGS)
+        leaf = Leaf(
+            f"{at}{field['name']}",
+            f"{node['name']}.{field['name']}",
+            frozenset(filter(_is_text, tags)) if isinstance(tags, list) else frozenset(),
+        )
+        yield from _type(field["type"], leaf, field.get("confluent:union") or ())
+
+
+def _is_text(tag: object) -> bool:
+    return isinstance(tag, str)
+
+
+def _type(node: Any, leaf: Leaf, hints: Any = ()) -> Iterator[Leaf]:
+    """The values of a type that stands in a field."""
+    if isinstance(node, list):
+        branches = real(node)
+        if len(branches) == 1:
+            yield from _type(branches[0], leaf, hints)
+            return
+        for name, branch in zip(branch_names(branches, hints), branches, strict=True):
+            yield from _type(branch, leaf.within(name))
+        return
+    match node["type"]:
+        case "record":
+            yield from _record(node, f"{leaf.path}.")
+        case "array" if is_entries(node):
+            parts = {field["name"]: field for field in node["items"]["fields"]}
+            yield from _type(parts["value"]["type"], leaf.within("value"))
+        case "array":
+            yield from _type(node["items"], leaf.within("element"), hints)
+        case "map":
+            yield from _type(node["values"], leaf.within("value"), hints)
+        case "null":
+            return
+        case _:
+            yield leaf

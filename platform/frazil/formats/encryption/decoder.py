@@ -1,11 +1,12 @@
-"""Decodes records whose fields are encrypted: by the decoder of their format, and behind it by the keys."""
+"""Decodes records whose fields are encrypted: by their format's decoder, then by the keys. Tables note it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from frazil.formats.bare import Bare
+from frazil.formats.debezium.envelope import ROWS_AT
 from frazil.formats.encryption.batch import Fields, OpeningColumns
 from frazil.formats.encryption.keys import SealedError, opened_value
 from frazil.formats.logical import List, Map, Struct, Type
@@ -14,6 +15,9 @@ from frazil.formats.wires.prefix import WireError, schema_id_of
 
 SEALED = "encrypted_field"
 """Code of a reason: no key opens a field."""
+
+_DECRYPTED = "decrypted"
+_HIDDEN = ("redact", "drop")
 
 
 class NotedDecoder:
@@ -112,3 +116,27 @@ def _faults(kind: Type, values: Any, fields: Fields, at: str) -> Iterator[Reason
         except SealedError as e:
             names = ", ".join(rule.rule for rule in rules)
             yield SEALED, f"field {path}, which rule {names} encrypts: {e}"
+
+
+def with_decrypted(
+    marks: Mapping[str, str], dropped: Iterable[str], decoders: Iterable[Decoder]
+) -> dict[str, str]:
+    """The marks of masks, and of fields that are decrypted: earlier and later rows hold something else.
+
+    Args:
+        marks: By path; a field that has both gets both.
+        dropped: Paths of fields that become no column.
+    """
+    opened = {path for decoder in decoders for path in _paths_opened(decoder)} - set(dropped)
+    known = {path: marks.get(path, "") for path in opened if marks.get(path) not in _HIDDEN}
+    return {**marks, **{path: f"{mark} {_DECRYPTED}".strip() for path, mark in known.items()}}
+
+
+def _paths_opened(decoder: Decoder) -> Iterator[str]:
+    """The paths in the table: of a change the row's, without what it is in."""
+    if isinstance(decoder, OpeningDecoder):
+        for path in decoder.opened:
+            at = next((each for each in ROWS_AT if path.startswith(each)), "")
+            yield path.removeprefix(at)
+    elif isinstance(decoder, NotedDecoder):
+        yield from _paths_opened(decoder.inner)

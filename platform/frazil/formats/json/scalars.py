@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Context
 from decimal import Decimal as Number
@@ -15,10 +16,9 @@ from frazil.exact import flags_of
 from frazil.formats.batches.local import days_or_bad, local_moments_or_bad
 from frazil.formats.batches.rows import Rows
 from frazil.formats.batches.zoned import moments_or_bad
-from frazil.formats.columns.unmappable import digits_text, number_text
+from frazil.formats.columns.unmappable import Written, digits_text, json_text, number_text
 from frazil.formats.json.nodes import Scalar
 from frazil.formats.json.reasons import exact_number, from_base64
-from frazil.formats.json.texts import text_of
 from frazil.formats.logical import Decimal, Fixed
 from frazil.formats.types import arrow_type
 
@@ -119,6 +119,47 @@ def _binary(node: Scalar) -> Callable[[str], bytes | None]:
     return raw
 
 
+class _Repeated(ValueError):
+    """A key stands twice in a value that becomes text."""
+
+
+class _Object(list[tuple[str, Any]]):
+    """An object's members, as they stand."""
+
+
+def _text_of(text: bytes) -> str | None:
+    """A value of JSON as text of its own: canonical; None where one of its keys stands twice."""
+    try:
+        return json_text(_whole(_loaded(text.decode())))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _loaded(text: str) -> Any:
+    """What the text says, with each number as it is written and each member of an object."""
+    return json.loads(
+        text,
+        parse_int=Written,
+        parse_float=Written,
+        parse_constant=_no_constant,
+        object_pairs_hook=_Object,
+    )
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _whole(value: Any) -> Any:
+    """A value of which each key stands there once."""
+    if isinstance(value, _Object):
+        members = {name: _whole(each) for name, each in value}
+        if len(members) < len(value):
+            raise _Repeated
+        return members
+    return [_whole(each) for each in value] if isinstance(value, list) else value
+
+
 def _digits(text: bytes) -> str | None:
     """The text of a number of any length."""
     return number_text(text.decode()) if text[0] in _NUMBER else None
@@ -136,7 +177,7 @@ _MAKERS: dict[str, Callable[[Scalar], Callable[[Any], Any]]] = {
     "number": _number,
     "base64": _binary,
     "base64_number": _of_bytes,
-    "json": lambda _: text_of,
+    "json": lambda _: _text_of,
     "digits": lambda _: _digits,
     "base64_digits": _digits_of_bytes,
 }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal as Number
+from typing import Any
 
 from pydantic import SecretStr
 
 from frazil.errors import ConfigureError
-from frazil.formats.bare import Bare
-from frazil.formats.logical import Struct
+from frazil.formats.bare import Bare, Unknown
+from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.masks.batch import ArrowMasks
 from frazil.formats.masks.columns import masked_columns
-from frazil.formats.masks.independent import masked_values
 from frazil.settings.secret import revealed
 from frazil.spec.guard import ColumnMask, Guarded
 
@@ -51,7 +53,7 @@ class Masks:
 
     def values(self, half: Struct, values: Bare) -> Bare:
         """The values of one half that an independent decoder gives, masked."""
-        masked: Bare = masked_values(half, values, self._words, self.keys) if self else values
+        masked: Bare = _masked_values(half, values, self._words, self.keys) if self else values
         return masked
 
     def marks(self) -> dict[str, str]:
@@ -96,3 +98,48 @@ def key_of(keys: Keys, name: str, purpose: str) -> bytes:
         todo=f"Set `named_keys` in the profile, as in {{'{name}': 'aws-secret:NAME'}}, or FRAZIL_NAMED_KEYS "
         f"to the same as JSON: a secret of {SHORTEST_KEY} characters or more (docs/masks.md).",
     )
+
+
+def _masked_values(
+    kind: Type, values: Any, words: Mapping[str, str], keys: Mapping[str, bytes], at: str = ""
+) -> Any:
+    """The values of a type, with masks at some paths. It shares nothing with `batch`, which it judges.
+
+    Args:
+        kind: The type before masking.
+        values: As `formats.bare` has them.
+        words: The masks, by path.
+        keys: The keys of hashes, by path.
+    """
+    if values is None or isinstance(values, Unknown):
+        return values
+    match kind:
+        case Struct():
+            return {
+                f.name: _one(f.type, values[f.name], words, keys, f"{at}{f.name}")
+                for f in kind
+                if f.name in values and words.get(f"{at}{f.name}") != "drop"
+            }
+        case List():
+            return [_one(kind.element, value, words, keys, f"{at}element") for value in values]
+        case Map():
+            return [(name, _one(kind.value, value, words, keys, f"{at}value")) for name, value in values]
+    return values
+
+
+def _one(kind: Type, value: Any, words: Mapping[str, str], keys: Mapping[str, bytes], path: str) -> Any:
+    word = words.get(path)
+    if word is None:
+        return _masked_values(kind, value, words, keys, f"{path}.")
+    if value is None or isinstance(value, Unknown) or word == "redact":
+        return value if isinstance(value, Unknown) else None
+    if word == "hash":
+        return hmac.new(keys[path], _bytes_of(kind, value), hashlib.sha256).hexdigest()
+    text = str(value)
+    return f"****{text[-4:]}" if len(text) > 7 else "****"
+
+
+def _bytes_of(kind: Type, value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    return (f"{Number(value):.{kind.scale}f}" if isinstance(kind, Decimal) else str(value)).encode()

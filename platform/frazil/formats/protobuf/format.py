@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.encryption.leaves import Leaf
@@ -11,14 +11,20 @@ from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protobuf.generations import columns_of, message_names
-from frazil.formats.protobuf.schema import record_message
-from frazil.formats.protobuf.tagged import message_leaves
+from frazil.formats.protobuf.schema import is_entry, oneofs, record_message, regular_fields
+from frazil.formats.protobuf.well_known import tags_of
 from frazil.formats.protocol import Decoder, HalfSchemas, WriterSchema
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 Parts = Iterator[tuple[str, Any]]
 
 _FILE = frozenset({"name", "options"})
 """What a file says of itself: its name, and options for generators of code."""
+
+_OTHERS = ("google.", "confluent.")
+"""Packages of messages in which nobody encrypts a field."""
 
 
 class Protobuf:
@@ -61,7 +67,7 @@ class Protobuf:
 
     def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterator[Leaf]:
         """See `SchemaFormat.leaves`."""
-        leaves = message_leaves(record_message(schema, schemas.subject, schemas.record_type))
+        leaves = _leaves(record_message(schema, schemas.subject, schemas.record_type))
         names = message_names(schemas).get(schema.schema_id, {})
         return (leaf.today(names) for leaf in leaves)
 
@@ -78,3 +84,31 @@ def _descriptor(node: Any, path: str) -> Parts:
                 yield from _descriptor(part, at)
         case _:
             yield path, node
+
+
+def _leaves(message: Descriptor, at: str = "", outer: frozenset[str] = frozenset()) -> Iterator[Leaf]:
+    """The leaves of a message; of one within itself there are none, for it has no columns."""
+    if message.full_name in outer or message.full_name.startswith(_OTHERS):
+        return
+    outer |= {message.full_name}
+    for field in regular_fields(message):
+        yield from _field(field, f"{at}{field.name}", outer)
+    for oneof in oneofs(message):
+        for field in oneof.fields:
+            yield from _field(field, f"{at}{oneof.name}.{field.name}", outer)
+
+
+def _field(field: FieldDescriptor, path: str, outer: frozenset[str]) -> Iterator[Leaf]:
+    leaf = Leaf(path, field.full_name, tags_of(field))
+    if is_entry(field):
+        value = field.message_type.fields[1]
+        yield from _single(value, leaf.within("value"), outer)
+    else:
+        yield from _single(field, leaf.within("element") if field.is_repeated else leaf, outer)
+
+
+def _single(field: FieldDescriptor, leaf: Leaf, outer: frozenset[str]) -> Iterator[Leaf]:
+    if field.message_type is None:
+        yield leaf
+    else:
+        yield from _leaves(field.message_type, f"{leaf.path}.", outer)

@@ -8,23 +8,24 @@ otherwise than ptars does (repeated numbers one by one, as proto2 has it), googl
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from ptars import HandlerPool, PtarsConfig
 
 from frazil.exact import values_of
-from frazil.formats.columns.unmappable import digits_text
+from frazil.formats.columns.unmappable import digits_text, json_text
 from frazil.formats.logical import Struct, Type, holds_json, is_json
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf import well_known
-from frazil.formats.protobuf.json_text import message_text
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
@@ -169,7 +170,7 @@ def _text(field: FieldDescriptor, value: Any) -> str:
     """What stands for a message that has no column: its JSON, or the digits of a decimal."""
     if field.message_type.full_name == well_known.DECIMAL and well_known.decimal_of(field):
         return digits_text(value.value or b"\0", value.scale)
-    return message_text(value)
+    return _message_text(value)
 
 
 class PtarsMessages:
@@ -251,3 +252,27 @@ def _beyond_ptars(file: FileDescriptor) -> bool:
 def _has_group(message: Descriptor) -> bool:
     groups = any(f.type == f.TYPE_GROUP for f in message.fields)
     return groups or any(map(_has_group, message.nested_types))
+
+
+def _message_text(message: Message) -> str:
+    """Protobuf's own JSON (https://protobuf.dev/programming-guides/json/).
+
+    Raises:
+        ValueError: JSON has no word for the message, as for a Value that is NaN.
+    """
+    printer = _Printer(descriptor_pool=message.DESCRIPTOR.file.pool)
+    try:
+        return json_text(printer._MessageToJsonObject(message))
+    except json_format.SerializeToJsonError as e:
+        raise ValueError(str(e)) from None
+
+
+class _Printer(json_format._Printer):  # type: ignore[misc]  # it has no types
+    """The library's own, but of an `Any` whose type the schema does not know the bytes are kept."""
+
+    def _AnyMessageToJsonObject(self, message: Any) -> dict[str, Any]:
+        try:
+            document: dict[str, Any] = super()._AnyMessageToJsonObject(message)
+        except (TypeError, DecodeError):
+            return {"@type": message.type_url, "value": base64.b64encode(message.value).decode()}
+        return document

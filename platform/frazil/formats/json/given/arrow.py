@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.exact import flags_of, values_of
 from frazil.formats.json.arrow import JsonRecipe
-from frazil.formats.json.given.rest import rest_of
-from frazil.formats.json.nodes import Members
+from frazil.formats.json.nodes import Members, Node
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import DecodedBatch
 from frazil.formats.types import arrow_type
+
+_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,45 @@ def _rest(raw: pa.BinaryArray, ok: pa.BooleanArray, named: Members) -> tuple[pa.
     for place, record in enumerate(values_of(raw)):
         if good[place]:
             try:
-                texts[place] = rest_of(record, named)
+                texts[place] = _rest_of(record, named)
             except (ValueError, RecursionError):
                 good[place] = False
     return pa.array(texts, pa.string()), pa.array(good)
+
+
+def _rest_of(record: bytes, named: Members) -> str | None:
+    """The text of a record without the values that have columns; None where nothing is left.
+
+    Values stay as they were written. An object of which nothing is left goes, too.
+
+    Raises:
+        ValueError: A key stands twice, in the record or in an object that holds fields: one would be lost.
+    """
+    nodes = {m.name: m.node for m in named.members}
+    members = {name: bytes(raw) for name, raw in _decode(record).items()}
+    if not _are_all(record, members) and _count(record) != len(members):
+        raise ValueError("a key stands there twice")
+    parts = (
+        f"{encode_basestring(name)}:{left}"
+        for name, text in members.items()
+        if (left := _left(text, nodes.get(name))) is not None
+    )
+    return f"{{{whole}}}" if (whole := ",".join(parts)) else None
+
+
+def _left(text: bytes, node: Node | None) -> str | None:
+    """What is left of a value that has this node among the fields, or none."""
+    if node is None:
+        return text.decode()
+    return _rest_of(text, node) if isinstance(node, Members) and text.startswith(b"{") else None
+
+
+def _are_all(record: bytes, members: Mapping[str, bytes]) -> bool:
+    """Whether an object has no members but these, by its colons: each member has one of its own."""
+    outside = record.count(b":") - sum(text.count(b":") for text in members.values())
+    return outside == len(members) and not any(":" in name for name in members)
+
+
+def _count(record: bytes) -> int:
+    """How many members an object has, each of those with one key counted."""
+    return len(json.loads(record, object_pairs_hook=list, parse_int=str))
