@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
 
 from frazil.connections import apart
 from frazil.deadline import call_all
 from frazil.doctor import catalog, glue, kafka, registry, snowflake, spark
 from frazil.doctor.probe import Finding, Patient, Probe, Probes, Status, Unproven
 from frazil.errors import FrazilError, NotAllowedError, PartDownError, explain
+from frazil.settings.profile import Settings
 
 SECONDS = 120.0
 """How long a system may take."""
@@ -25,6 +27,9 @@ SYSTEMS: Mapping[str, Callable[[Patient], Probes]] = {
     "glue": glue.probes,
     "snowflake": snowflake.probes,
 }
+
+GROUP = "frazil.doctor"
+"""Entry points of this group are called with the settings and a number of seconds, and give findings."""
 
 
 def needed(patient: Patient) -> set[str]:
@@ -134,3 +139,12 @@ def _what(error: FrazilError) -> str:
 def _mend(error: FrazilError, probe: Probe) -> str:
     """The line of the right that was asked for, where a server knows the caller and refuses."""
     return probe.mend if isinstance(error, NotAllowedError) and probe.mend else error.todo
+
+
+def look_at_others(settings: Settings, seconds: float) -> Iterator[Finding]:
+    """What packages beside the engine found: by entry point, for the engine knows none of them.
+
+    They find nothing of what the profile does not use.
+    """
+    for point in entry_points(group=GROUP):
+        yield from point.load()(settings, seconds)

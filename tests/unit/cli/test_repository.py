@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from frazil.cli.authoring.repository import TEMPLATES
-from frazil.cli.authoring.requirement import own_requirement
+from frazil.cli.authoring.repository import TEMPLATES, own_requirement
 from frazil.cli.views.sandbox import sandbox
 from frazil_dashboard.pages import read_page
 from kit.runs.shell import Command

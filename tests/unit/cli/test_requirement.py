@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from frazil.cli.authoring.requirement import is_local, requirement_of
+from frazil.cli.authoring.repository import is_local, requirement_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 GIT = {"vcs": "git", "commit_id": COMMIT}

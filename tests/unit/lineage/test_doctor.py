@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.doctor.others import look_at_others
+from frazil.doctor.run import look_at_others
 from frazil.settings.profile import Settings
 from kit.lineage.collecting import Collecting, sending
 

@@ -9,7 +9,7 @@ from frazil.errors import ConfigureError
 from frazil.formats.columns.columns import metadata_names
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.governance.grants import grant, rights_to_read, show_grants_to
-from frazil.publishing.snowflake.governance.policies import describe_table, set_policy
+from frazil.publishing.snowflake.governance.protection import describe_table, set_policy
 from frazil.publishing.snowflake.login import connection_arguments
 from frazil.publishing.snowflake.statements import (
     Integration,

@@ -16,9 +16,9 @@ from frazil.clients import Clients
 from frazil.errors import RepairError, UsageError
 from frazil.settings.profile import Settings
 from frazil.tables.format_v3.vectors import puffin_of
-from frazil.upkeep.recovery.moved_deletes import moved_vectors
 from frazil.upkeep.recovery.moves import Moves
 from frazil.upkeep.recovery.rebuild import Order, rebuild_catalog
+from frazil.upkeep.recovery.relocation import moved_vectors
 from frazil.upkeep.recovery.report import Rebuilt
 from kit.tables.commits import NAME, Lake, lake_on, landed
 from kit.tables.delete_files import delete_by_position, live

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from importlib.metadata import distribution
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
-from frazil.cli.authoring.requirement import is_local, own_requirement
 from frazil.cli.console import console, print_json
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, select
@@ -30,6 +32,7 @@ TEMPLATES = {
 }
 """The files of a new repository, and where each comes from in `frazil/cli/templates`."""
 _REQUIREMENTS = "requirements.txt"
+_NAME = "frazil"
 
 
 @app.command("init")
@@ -86,3 +89,31 @@ def validate_command(as_json: Json = False) -> None:
             f"Tables that can be used: {len(tables)}. Pipelines with mistakes: {len(selection.broken)}."
         )
     results.exit()
+
+
+def own_requirement(extra: str) -> str:
+    """Frazil with an extra: this version of an index, or the checkout, file or git address that it is of."""
+    installed = distribution(_NAME)
+    direct_url = installed.read_text("direct_url.json")  # PEP 610: written unless it came from an index
+    return requirement_of(json.loads(direct_url) if direct_url else None, installed.version, extra)
+
+
+def requirement_of(origin: dict[str, Any] | None, version: str, extra: str) -> str:
+    """The same by the document of PEP 610, which says where a distribution came from; None is an index."""
+    if origin is None:
+        return f"{_NAME}[{extra}]=={version}"
+    address, vcs = _without_login(origin["url"]), origin.get("vcs_info")
+    where = f"{vcs['vcs']}+{address}@{vcs['commit_id']}" if vcs else address
+    return f"{_NAME}[{extra}] @ {where}"
+
+
+def is_local(requirement: str) -> bool:
+    """Whether it names a folder or a file of this machine, which no other one has."""
+    return " @ file:" in requirement
+
+
+def _without_login(address: str) -> str:
+    parts = urlsplit(address)
+    user, _, host = parts.netloc.rpartition("@")
+    keeps = f"{user}@" if user == "git" else ""  # the user of ssh://git@..., which is no secret
+    return urlunsplit(parts._replace(netloc=f"{keeps}{host}"))

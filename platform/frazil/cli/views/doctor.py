@@ -12,10 +12,9 @@ from rich.text import Text
 
 from frazil.cli.console import complain, console, print_json, print_table
 from frazil.cli.selection import Json, Pipelines, select_pipelines
-from frazil.doctor.others import look_at_others
 from frazil.doctor.probe import Finding, Patient
 from frazil.doctor.python import look_at_python
-from frazil.doctor.run import SECONDS, examine
+from frazil.doctor.run import SECONDS, examine, look_at_others
 from frazil.errors import PartDownError
 
 app = typer.Typer()

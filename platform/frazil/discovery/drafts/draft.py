@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from frazil.discovery.drafts.moments import date_format, is_millis, other_moment
 from frazil.formats.columns.unmappable import plain
 from frazil.formats.paths import member_path
 
@@ -29,6 +28,15 @@ _LONG = 2**63
 _TIMESTAMP = {"type": "integer", "connect.type": "int64", "title": "org.apache.kafka.connect.data.Timestamp"}
 
 Schema = dict[str, Any]
+
+# What says that a number or a text is a moment: what its field is called, its values and its form.
+_WORDS = frozenset({"ts", "at", "on", "when", "epoch", "ms", "millis", "created", "updated", "expires"})
+_ENDS = ("time", "date", "stamp", "_ts")
+_SINCE, _UNTIL = 631_152_000, 4_102_444_800  # seconds: 1990 and 2100
+_UNITS = {1: "seconds", 1_000_000: "microseconds", 1_000_000_000: "nanoseconds"}
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -184,17 +192,17 @@ def _array(there: Numbered, path: str, draft: Draft) -> Schema:
 
 def _integer(there: Numbered, path: str, draft: Draft) -> Schema:
     numbers = [value for _, value in there]
-    if is_millis(path, numbers):
+    if _is_millis(path, numbers):
         draft.moments[path] = "milliseconds since 1970, so a timestamp"
         draft.times += _columns(path)
         return dict(_TIMESTAMP)
-    if moment := other_moment(path, numbers):
+    if moment := _other_moment(path, numbers):
         draft.moments[path] = f"{moment}; lands as a number"
     return {"type": "integer"}
 
 
 def _text(there: Numbered, path: str, draft: Draft) -> Schema:
-    if format_ := date_format(value for _, value in there):
+    if format_ := _date_format(value for _, value in there):
         draft.moments[path] = f"ISO 8601 as text ({format_}); lands as text, CAST reads it"
         return {"type": "string", "format": format_}
     return {"type": "string"}
@@ -203,3 +211,32 @@ def _text(there: Numbered, path: str, draft: Draft) -> Schema:
 def _columns(path: str) -> Iterator[str]:
     if "[" not in path and "{" not in path:
         yield path
+
+
+def _is_millis(path: str, numbers: Sequence[int]) -> bool:
+    """Whether they are milliseconds since 1970, and the field is called like a moment."""
+    return _is_named(path) and _are_in(numbers, 1000)
+
+
+def _other_moment(path: str, numbers: Sequence[int]) -> str:
+    """What else they may count since 1970; empty where nothing says so."""
+    if not _is_named(path):
+        return "like milliseconds since 1970" if _are_in(numbers, 1000) else ""
+    return next((f"{unit} since 1970" for per, unit in _UNITS.items() if _are_in(numbers, per)), "")
+
+
+def _date_format(texts: Iterable[str]) -> str:
+    """The format, by JSON Schema's name, that all texts have; empty where they are no moments."""
+    formats = {"date" if _DATE.fullmatch(t) else "date-time" if _TIME.fullmatch(t) else "" for t in texts}
+    return formats.pop() if len(formats) == 1 else ""
+
+
+def _is_named(path: str) -> bool:
+    """Whether a field is called like a moment: `created_at`, `eventTime`, `ts`."""
+    name = path.rpartition(".")[2]
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
+    return bool(words & _WORDS) or any(word.endswith(_ENDS) for word in (*words, name.lower()))
+
+
+def _are_in(numbers: Sequence[int], per_second: int) -> bool:
+    return bool(numbers) and all(_SINCE * per_second <= n < _UNTIL * per_second for n in numbers)

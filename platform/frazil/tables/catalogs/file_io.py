@@ -9,7 +9,7 @@ import atexit
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Lock
@@ -28,14 +28,12 @@ from pyiceberg.io import (
 
 from frazil.settings.identity import keys_of_now
 from frazil.tables.catalogs.kept_metadata import KeptInput, KeptOutput, is_kept, kept_files
-from frazil.tables.catalogs.null_containers import keep_null_containers
 from frazil.tables.catalogs.requests import DELETED, OPENED, REQUESTED, Requests
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
     from pyarrow.fs import FileSystem
     from pyiceberg.io.pyarrow import PyArrowFileIO
-
 
 _OF_FILES = ("s3.", "client.", "adls.", "gcs.", "hdfs.", "buffer-size", "DEFAULT_SCHEME", "DEFAULT_NETLOC")
 """How the properties begin that PyArrow's file systems go by; the others change with each commit."""
@@ -72,7 +70,7 @@ class _OpenFiles:
         with self._lock:
             files_open = self._open.get(key)
             if files_open is None:
-                keep_null_containers()
+                _keep_null_containers()
                 files_open = self._open[key] = self._opened(settings)
             self._open.move_to_end(key)
             if len(self._open) > _KEPT:
@@ -225,3 +223,32 @@ def opened_files(io: FileIO, location: str) -> PyArrowFileIO:
 def _by_keys(keys: ReadOnlyCredentials) -> dict[str, str]:
     settings = {S3_ACCESS_KEY_ID: keys.access_key, S3_SECRET_ACCESS_KEY: keys.secret_key}
     return settings | ({S3_SESSION_TOKEN: keys.token} if keys.token else {})
+
+
+@cache
+def _keep_null_containers() -> None:
+    """Lets PyIceberg's readers keep lists and maps of structs that are null: 0.12 makes empty ones of them.
+
+    It puts such an array together anew from offsets and values, and leaves out which ones are null
+    (`ArrowProjectionVisitor`).
+    """
+    from pyiceberg.io.pyarrow import ArrowProjectionVisitor
+
+    for name in ("list", "map"):
+        setattr(ArrowProjectionVisitor, name, _keeping_nulls(getattr(ArrowProjectionVisitor, name)))
+
+
+def _keeping_nulls(method: Callable[..., Any]) -> Callable[..., Any]:
+    def kept(visitor: Any, kind: Any, array: Any, *parts: Any) -> Any:
+        made = method(visitor, kind, array, *parts)
+        return made if made is None or made.null_count == array.null_count else _as_null_as(array, made)
+
+    return kept
+
+
+def _as_null_as(array: Any, made: Any) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    return made.take(pa.array(np.arange(len(made)), mask=missing))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pydantic_core import from_json
 from pyiceberg.catalog.rest import Endpoints, RestCatalog, TableResponse
+from pyiceberg.catalog.rest.auth import AuthManager
 from pyiceberg.catalog.rest.response import _handle_non_200_response
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.table import CommitTableRequest, CommitTableResponse, Table, TableIdentifier
 from pyiceberg.typedef import EMPTY_DICT
 from requests import HTTPError
 
-from frazil.errors import MALFORMED
-from frazil.settings.proxies import ask_environment_once
+from frazil.errors import MALFORMED, ConfigureError
+from frazil.settings.secret import revealed
 from frazil.settings.systems.rest import RestSettings
 from frazil.tables.catalogs.kept_metadata import kept_heads
 from frazil.tables.catalogs.pyiceberg import OWN_CODE, ask_for_table, take_far_moments
@@ -68,8 +71,8 @@ class _OwnRestCatalog(RestCatalog):
         session = super()._create_session()
         if not self._rest.vended_credentials:  # PyIceberg asks for them by default, Spark does not
             del session.headers["X-Iceberg-Access-Delegation"]
-        if by_certificate := _by_certificate(self._rest):
-            session.mount("https://", by_certificate)
+        if self._rest.certificate:
+            session.mount("https://", _with_certificate(self._rest))
         # requests prefers an authority that the environment names to the session's.
         limited = partial(session.request, timeout=self._limits, verify=session.verify)
         session.request = limited  # type: ignore[method-assign]
@@ -148,14 +151,6 @@ def _snapshot(raw: dict[str, Any], known: Snapshot | None) -> dict[str, Any] | S
     return known if known is not None and same else raw
 
 
-def _by_certificate(rest: RestSettings) -> HTTPAdapter | None:
-    if not rest.certificate:
-        return None
-    from frazil.tables.catalogs.login import with_certificate  # imports what only a login needs
-
-    return with_certificate(rest)
-
-
 def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:
     if not access.token_url or not access.client_secret:
         return {}
@@ -170,7 +165,59 @@ def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:
     return {
         "auth": {
             "type": "custom",
-            "impl": "frazil.tables.catalogs.login.ClientCredentials",
+            "impl": "frazil.tables.catalogs.rest.ClientCredentials",
             "custom": options,
         }
     }
+
+
+def ask_environment_once(session: Session) -> None:
+    """Looks once for each server which proxy and which authorities the environment names.
+
+    requests looks at each request, which was an eighth of the CPU of asking for a thousand tables.
+    """
+    look = session.merge_environment_settings
+    seen: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+
+    def looked(url: str, proxies: dict[str, str], stream: Any, verify: Any, cert: Any) -> dict[str, Any]:
+        key = (*urlsplit(url)[:2], *sorted(proxies.items()), stream, verify, cert)
+        if key not in seen:
+            seen[key] = look(url, proxies, stream, verify, cert)
+        return dict(seen[key])
+
+    session.merge_environment_settings = looked  # type: ignore[assignment,method-assign]
+
+
+class ClientCredentials(AuthManager):
+    """The login as PyIceberg loads it by name, with the options of `frazil.settings.login.Login`.
+
+    PyIceberg's own managers wait forever for a token endpoint, or take a new token only after a refusal.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        from frazil.settings.login import Login  # imports what only a login needs
+
+        self._login = Login(**options)
+
+    def auth_header(self) -> str:
+        """The header's value."""
+        return self._login.bearer()
+
+
+def _with_certificate(access: RestSettings) -> HTTPAdapter:
+    """Shows Frazil's own certificate. Raises ConfigureError where its key can't be used."""
+    from frazil.settings.login import Tls
+
+    assert access.certificate
+    context = ssl.create_default_context(cafile=access.ca)
+    try:
+        # Without a password, OpenSSL would ask at the terminal.
+        context.load_cert_chain(access.certificate, access.key, revealed(access.key_password) or "")
+    except ssl.SSLError:
+        raise ConfigureError(
+            "The key of the certificate for the catalog can't be used.",
+            where=str(access.key),
+            meaning="Nothing was asked.",
+            todo="Fix FRAZIL_REST__KEY_PASSWORD, or FRAZIL_REST__CERTIFICATE and FRAZIL_REST__KEY.",
+        ) from None
+    return Tls(context)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import stamina
 
@@ -18,7 +18,6 @@ from frazil.tables.catalogs.catalog import is_lost
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import storage_of
 from frazil.tables.creation import make_namespace, register
-from frazil.upkeep.recovery.comparison import differences
 from frazil.upkeep.recovery.places import Place
 from frazil.upkeep.recovery.remaking import remake
 from frazil.upkeep.recovery.states import State, is_begun
@@ -27,10 +26,16 @@ from frazil.upkeep.storage import delete_files
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
 
 _PROBE = "frazil_rebuild_"
 _OF_BEFORE = re.compile(rf"{_PROBE}(\d+)_[0-9a-f]+")
 _AN_HOUR = 3600
+
+_NAMES = "schema.name-mapping.default"
+"""What some catalogs write of the columns by themselves."""
+
+_OF_THE_CATALOG = {"schema_id", "timestamp_ms"}
 
 
 class Registrar:
@@ -67,7 +72,7 @@ class Registrar:
         """
         self._prepare(handle.name.namespace)
         made = register(handle, state.path).metadata if self.reads else remake(handle, state)
-        if odd := differences(state.metadata, made):
+        if odd := tuple(_differences(state.metadata, made)):
             raise RepairError(
                 f"The catalog has table {handle} otherwise than its metadata file says.",
                 where=f"{state.path}: {', '.join(odd)}",
@@ -152,3 +157,45 @@ def finished_table(handle: TableHandle) -> Table | None:
     """The table as the catalog has it; None where there is none, or one that a rebuild did not end."""
     table = handle.load_or_none()
     return None if table is None or is_begun(table.metadata) else table
+
+
+def _differences(wanted: TableMetadata, made: TableMetadata) -> Iterator[str]:
+    """What differs between a catalog's table and what its metadata file says, in a word each.
+
+    Ids of schemas and of sort orders, and times of snapshots, may: a catalog gives them again where it can't
+    read a metadata file.
+    """
+    for name in ("table_uuid", "format_version", "location", "current_snapshot_id", "refs"):
+        if getattr(wanted, name) != getattr(made, name):
+            yield name.replace("_", " ")
+    if _columns(wanted, wanted.current_schema_id) != _columns(made, made.current_schema_id):
+        yield "columns"
+    if _specs(wanted) != _specs(made) or wanted.default_spec_id != made.default_spec_id:
+        yield "partitions"
+    if wanted.sort_order().fields != made.sort_order().fields:
+        yield "sort order"
+    if _snapshots(wanted) != _snapshots(made):
+        yield "snapshots"
+    for name, value in wanted.properties.items():
+        if name != _NAMES and made.properties.get(name) != value:
+            yield f"property {name}"
+
+
+def _columns(metadata: TableMetadata, schema_id: int | None) -> Any:
+    schema = metadata.schema_by_id(schema_id) if schema_id is not None else None
+    return (schema.as_struct(), sorted(schema.identifier_field_ids)) if schema else None
+
+
+def _specs(metadata: TableMetadata) -> dict[int, Any]:
+    return {spec.spec_id: spec.fields for spec in metadata.partition_specs}
+
+
+def _snapshots(metadata: TableMetadata) -> dict[int, Any]:
+    """All that is known of each, with its columns in place of their schema's id."""
+    return {
+        each.snapshot_id: (
+            each.model_dump(exclude=_OF_THE_CATALOG),
+            _columns(metadata, each.schema_id),
+        )
+        for each in metadata.snapshots
+    }

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from frazil.landing.upsert.lane.truncating import older_rows
+from frazil.landing.upsert.lane.rules import older_rows
 from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
 from kit.records.soft_changes import drawn, expected, rows_by_key, soft, table

@@ -5,6 +5,7 @@ Tasks apply them to whatever they are given, be it a partition of the table or r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ import pyarrow.compute as pc
 
 from frazil.landing.upsert.lane.newest import Identity
 from frazil.landing.upsert.lane.soft import Soft
-from frazil.landing.upsert.lane.truncating import older_rows
 from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.words import DELETED, TOMBSTONE
 
@@ -81,3 +81,32 @@ class Rules:
         if DELETED in rows.column_names:
             older &= ~rows[DELETED].to_numpy()
         return self.soft.emptied(rows, older, times) if self.soft else rows.filter(pa.array(~older))
+
+
+def older_rows(
+    truncates: Sequence[Truncate], rows: pa.Table, identity: Identity, *, landed: bool = False
+) -> tuple[Flags, NDArray[np.int64]]:
+    """Which rows are older than one of some truncates, and when the first one of these was done.
+
+    `landed`: whether the rows were in the table before; then a truncate of their partition is newer.
+    """
+    hit, times = np.zeros(len(rows), bool), np.zeros(len(rows), np.int64)
+    for truncate in reversed(truncates):
+        older = _older(truncate, rows, identity, landed)
+        hit |= older
+        times[older] = truncate.time
+    return hit, times
+
+
+def _older(than: Truncate, rows: pa.Table, identity: Identity, landed: bool) -> Flags:
+    partition, offset, timestamp = (
+        rows[name].cast(pa.int64()) for name in (identity.partition, identity.offset, identity.timestamp)
+    )
+    own = pc.fill_null(pc.equal(partition, than.partition), False)
+    same = pc.less(offset, than.offset) if not landed else pa.array(np.ones(len(rows), bool))
+    # What is of the same millisecond was more likely inserted behind it, in one transaction.
+    older = pc.if_else(own, same, pc.less(timestamp, than.timestamp))
+    if identity.lsn and than.lsn is not None:
+        older = pc.coalesce(pc.less(rows[identity.lsn], than.lsn), older)
+    flags: Flags = pc.fill_null(older, False).to_numpy()
+    return flags

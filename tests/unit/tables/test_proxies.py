@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import requests
 
-from frazil.settings.proxies import ask_environment_once
+from frazil.tables.catalogs.rest import ask_environment_once
 
 ADDRESSES = [
     "http://outer.example/v1/config",
