@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import dagster as dg
@@ -45,7 +45,7 @@ def alarms_sensor(
 
     `others` are checks that are of no single table.
     """
-    watched = {**watched_checks(tables, others), **of_deployments}
+    watch = _Watch(tables, pipelines, {**watched_checks(tables, others), **of_deployments})
 
     @dg.sensor(
         name=SENSOR,
@@ -55,19 +55,26 @@ def alarms_sensor(
         "webhook, Slack or e-mail, if they are set up: once per cause, and once when it ends.",
     )
     def alarms(context: dg.SensorEvaluationContext, frazil: FrazilConnections) -> dg.SkipReason:
+        return watch.tick(context, frazil)
+
+    return alarms
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """What is watched, and what the sensor does at each tick."""
+
+    tables: Sequence[PipelineTable]
+    pipelines: Pipelines
+    watched: Watched
+
+    def tick(self, context: dg.SensorEvaluationContext, frazil: FrazilConnections) -> dg.SkipReason:
+        """Looks at everything, tells what is new, and says what was told."""
         settings = frazil.connections.settings
         channels, now = channels_of(settings.alarms), time.time()
         cursor = _read(context.cursor, now)
-        origin = context.code_location_origin
-        location = origin.location_name if origin else None
-        runs, until = look_at_runs(context.instance, tables, cursor.runs_until, location)
-        checks = look_at_checks(context.instance, watched, settings.alarms.severity)
-        asked = _asked(tables, frazil, pipelines)
-        # The tables of a pipeline with a mistake are not gone for good.
-        gone = {} if pipelines.broken else _gone(cursor.journal, {*watched.values(), *asked}, tables)
-        known = {*runs, *(entry.subject for entry in cursor.journal.entries)}
-        judged = {**gone, **runs, **checks, **asked, **_without_steps(known, steps_there(context))}
-        causes = without_echoes(judged, was_down=cursor.journal.was_down(now))
+        findings, until = self._findings(context, frazil, cursor)
+        causes = without_echoes(findings, was_down=cursor.journal.was_down(now))
         cursor.journal.judge(_concealed(causes, settings), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
         shown = _show(context.instance, cursor)
@@ -79,7 +86,20 @@ def alarms_sensor(
             f"{len(cursor.journal.entries)} causes are open: {outcomes_text if channels else _NO_CHANNEL}."
         )
 
-    return alarms
+    def _findings(
+        self, context: dg.SensorEvaluationContext, frazil: FrazilConnections, cursor: _Cursor
+    ) -> tuple[Findings, float]:
+        """What was found of runs, checks and parts, and until when runs were looked at."""
+        origin, entries = context.code_location_origin, cursor.journal.entries
+        location = origin.location_name if origin else None
+        runs, until = look_at_runs(context.instance, self.tables, cursor.runs_until, location)
+        checks = look_at_checks(context.instance, self.watched, frazil.connections.settings.alarms.severity)
+        asked = _asked(self.tables, frazil, self.pipelines)
+        # The tables of a pipeline with a mistake are not gone for good.
+        there = {*self.watched.values(), *asked}
+        gone = {} if self.pipelines.broken else _gone(cursor.journal, there, self.tables)
+        known = {*runs, *(entry.subject for entry in entries)}
+        return {**gone, **runs, **checks, **asked, **_without_steps(known, steps_there(context))}, until
 
 
 def _show(instance: dg.DagsterInstance, cursor: _Cursor) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -46,10 +47,7 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
     Those at which a run failed a moment ago, and those that `frazil run` lands, are looked at for their
     freshness only. With `small_landings: sensor` a tick lands by itself what is small.
     """
-    memory: Memory = {}
-    steps = Steps.of(tables)
-    unheard, freshness = Unheard(), Freshness()
-    small = SmallLandings(settings) if settings.small_landings == "sensor" else None
+    watch = _Watch(tables, settings)
 
     @dg.sensor(
         name="arrivals",
@@ -61,40 +59,98 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
     def arrivals(
         context: dg.SensorEvaluationContext, frazil: FrazilConnections
     ) -> list[dg.RunRequest] | dg.SkipReason:
-        end_lost_runs(context.instance, context.code_location_origin)
-        if arrivals_wait(context.instance):
+        return watch.tick(context, frazil)
+
+    return arrivals
+
+
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """The tables that no run lands right now."""
+
+    tables: list[TopicTable]
+    resting: Set[dg.AssetKey]  # a run failed at them a moment ago
+    reserved: Set[dg.AssetKey]  # `frazil run` lands them
+
+    @classmethod
+    def of(cls, instance: dg.DagsterInstance, tables: Sequence[TopicTable], steps: Steps) -> _Free:
+        """Asks Dagster which they are."""
+        working, resting = tables_at_work(instance), tables_resting(instance, steps)
+        free = [t for t in tables if _key(t) not in working]
+        return cls(free, resting, reserved_tables(instance, [_key(t) for t in free]))
+
+    @property
+    def quiet(self) -> list[TopicTable]:
+        """Those that nobody else lands."""
+        return [t for t in self.tables if _key(t) not in self.reserved]
+
+    def due(self, seen: Sequence[Arrivals]) -> list[Due]:
+        """What is due of tables that may be landed now."""
+        keys = {str(t.things.table): _key(t) for t in self.tables}
+        every = (due for arrivals in seen for due in arrivals.due)
+        return [due for due in every if keys[due.table] not in self.reserved | self.resting]
+
+    def named(self, dues: Sequence[Due]) -> list[TopicTable]:
+        """The tables that are due."""
+        due_now = {due.table for due in dues}
+        return [t for t in self.tables if str(t.things.table) in due_now]
+
+
+class _Watch:
+    """What the sensor remembers from tick to tick, and what it does at each."""
+
+    def __init__(self, tables: Sequence[TopicTable], settings: Settings) -> None:
+        self._tables, self._steps = tables, Steps.of(tables)
+        self._memory: Memory = {}
+        self._unheard, self._freshness = Unheard(), Freshness()
+        self._small = SmallLandings(settings) if settings.small_landings == "sensor" else None
+
+    def tick(
+        self, context: dg.SensorEvaluationContext, frazil: FrazilConnections
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        """Looks at all tables, and asks for a run of those that are due."""
+        instance = context.instance
+        end_lost_runs(instance, context.code_location_origin)
+        if arrivals_wait(instance):
             return dg.SkipReason("A run of this sensor waits to be started.")
-        working, resting = tables_at_work(context.instance), tables_resting(context.instance, steps)
-        free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working]
-        reserved = reserved_tables(context.instance, [dg.AssetKey(t.things.iceberg_path) for t in free])
-        seen, down = look_at_each([t.spec for t in free], frazil.connections, memory)
+        free = _Free.of(instance, self._tables, self._steps)
+        seen, down = look_at_each([t.spec for t in free.tables], frazil.connections, self._memory)
         silent = [str(error) for error in down]
-        settings = frazil.connections.settings
-        for arrivals in seen:
-            freshness.tell(context.instance, arrivals, settings)
-        quiet = [t for t in free if dg.AssetKey(t.things.iceberg_path) not in reserved]
-        behind = in_step_run(unheard.look(_heads(seen), quiet, context.instance, frazil, context.log))
-        paths = {str(t.things.table): t.things.iceberg_path for t in free}
-        every = [d for arrivals in seen for d in arrivals.due]
-        dues = [d for d in every if dg.AssetKey(paths[d.table]) not in reserved | resting]
-        if not dues:
-            nothing = _nothing(seen, len(tables) - len(free) + len(resting), len(reserved))
-            return behind or dg.SkipReason("\n".join([*silent, *([nothing] if seen or not silent else [])]))
+        behind = self._tell(context, frazil, free, seen)
+        if not (dues := free.due(seen)):
+            return behind or dg.SkipReason("\n".join([*silent, *self._why_nothing(free, seen, silent)]))
         for text in (*silent, *_failed(seen)):
             context.log.warning(text)
         for due in dues:
             context.log.info("%s: %s", due.table, due.reason)
-        if small:
-            dues = small.land(dues, context.instance, frazil.connections, context.log)
-            if not dues:
-                return behind or dg.SkipReason(
-                    "All that is due is small, and wants no run: see the tick's log."
-                )
-        due_now = {due.table for due in dues}
-        wanted = [t for t in free if str(t.things.table) in due_now]
-        return [*behind, _request(context.instance, dues, wanted)]
+        if self._small:
+            dues = self._small.land(dues, instance, frazil.connections, context.log)
+        if not dues:
+            return behind or dg.SkipReason("All that is due is small, and wants no run: see the tick's log.")
+        return [*behind, _request(instance, dues, free.named(dues))]
 
-    return arrivals
+    def _tell(
+        self,
+        context: dg.SensorEvaluationContext,
+        frazil: FrazilConnections,
+        free: _Free,
+        seen: Sequence[Arrivals],
+    ) -> list[dg.RunRequest]:
+        """Tells of freshness, and of commits that Dagster did not hear of; gives a run for their targets."""
+        for arrivals in seen:
+            self._freshness.tell(context.instance, arrivals, frazil.connections.settings)
+        return in_step_run(
+            self._unheard.look(_heads(seen), free.quiet, context.instance, frazil, context.log)
+        )
+
+    def _why_nothing(self, free: _Free, seen: Sequence[Arrivals], silent: Sequence[str]) -> list[str]:
+        """Why nothing is landed, where somebody answered."""
+        left_out = len(self._tables) - len(free.tables) + len(free.resting)
+        return [_nothing(seen, left_out, len(free.reserved))] if seen or not silent else []
+
+
+def _key(table: TopicTable) -> dg.AssetKey:
+    return dg.AssetKey(table.things.iceberg_path)
 
 
 def _heads(seen: Sequence[Arrivals]) -> dict[str, int | None]:

@@ -40,10 +40,7 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
     Tables that a run of the same kind works on, and those that one failed at a moment ago, are left
     out. Suspended tables are kept up like all others.
     """
-    specs, names = [t.spec for t in tables], [str(t.things.table) for t in tables]
-    derived = [t for t in tables if isinstance(t, DerivedTable)]  # the others are the arrivals sensor's
-    memories: dict[str, Memory] = defaultdict(Memory)
-    unheard = Unheard()
+    watch = _Watch(tables)
 
     @dg.sensor(
         name="upkeep",
@@ -55,30 +52,55 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
     def upkeep(
         context: dg.SensorEvaluationContext, frazil: FrazilConnections
     ) -> list[dg.RunRequest] | dg.SkipReason:
+        return watch.tick(context, frazil)
+
+    return upkeep
+
+
+class _Watch:
+    """What the sensor remembers from tick to tick, and what it does at each."""
+
+    def __init__(self, tables: Sequence[PipelineTable]) -> None:
+        self._specs, self._names = [t.spec for t in tables], [str(t.things.table) for t in tables]
+        # The others are the arrivals sensor's.
+        self._derived = [t for t in tables if isinstance(t, DerivedTable)]
+        self._memories: dict[str, Memory] = defaultdict(Memory)
+        self._unheard = Unheard()
+
+    def tick(
+        self, context: dg.SensorEvaluationContext, frazil: FrazilConnections
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        """Looks at all tables, and asks for a run of each kind of work that is due."""
         instance = context.instance
         end_lost_runs(instance, context.code_location_origin)
-        looks, silent = _look(specs, frazil.connections, memories)
+        looks, silent = _look(self._specs, frazil.connections, self._memories)
         if silent and not looks:
             return dg.SkipReason("\n".join(silent))
         for text in silent:
             context.log.warning(text)
-        working = tables_at_work(instance)
-        quiet = [t for t in derived if dg.AssetKey(t.things.iceberg_path) not in working]
-        behind = unheard.look(_heads(memories), quiet, instance, frazil, context.log)
-        tell_again(behind, derived, instance, frazil)
+        self._tell(context, frazil)
         seen = joined(looks)
-        busy = upkeep_at_work(instance, names) | upkeep_resting(instance, names)
-        works = [work for work in seen.due if (work.kind.name, work.table) not in busy]
+        works = self._free(instance, seen.due)
         for work in works:
             context.log.info("%s of %s: %s", work.kind.name, work.table, work.reason)
         summary = _summary(seen, len(seen.due) - len(works))
         if not works:
             return dg.SkipReason(summary)
         context.log.info(summary)
-        of_kind = {kind: [work for work in works if work.kind is kind] for kind in KINDS.values()}
-        return [_request(instance, kind, of) for kind, of in of_kind.items() if of]
+        return _requests(instance, works)
 
-    return upkeep
+    def _tell(self, context: dg.SensorEvaluationContext, frazil: FrazilConnections) -> None:
+        """Tells of commits to derived tables that Dagster did not hear of."""
+        instance = context.instance
+        working = tables_at_work(instance)
+        quiet = [t for t in self._derived if dg.AssetKey(t.things.iceberg_path) not in working]
+        behind = self._unheard.look(_heads(self._memories), quiet, instance, frazil, context.log)
+        tell_again(behind, self._derived, instance, frazil)
+
+    def _free(self, instance: dg.DagsterInstance, due: Sequence[Work]) -> list[Work]:
+        """What is due, and no run works on, nor failed at a moment ago."""
+        busy = upkeep_at_work(instance, self._names) | upkeep_resting(instance, self._names)
+        return [work for work in due if (work.kind.name, work.table) not in busy]
 
 
 def _heads(memories: Mapping[str, Memory]) -> dict[str, int | None]:
@@ -97,6 +119,12 @@ def _look(
         except FrazilError as e:
             silent.append(str(e))
     return looks, silent
+
+
+def _requests(instance: dg.DagsterInstance, works: Sequence[Work]) -> list[dg.RunRequest]:
+    """A run for each kind, in the order of the kinds."""
+    of_kind = {kind: [work for work in works if work.kind is kind] for kind in KINDS.values()}
+    return [_request(instance, kind, of) for kind, of in of_kind.items() if of]
 
 
 def _request(instance: dg.DagsterInstance, kind: Kind, works: Sequence[Work]) -> dg.RunRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -103,44 +103,58 @@ def _deployments(settings: Settings, pipelines: Pipelines) -> Deployments:
 def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) -> dg.Definitions:
     """Resources, and the sensors and jobs of all tables."""
     topics = [TopicTable(spec, settings) for p in pipelines.sound for spec in p.tables]
-    landed = [table for table in topics if not table.spec.is_read_only]
     derived = [DerivedTable(spec, settings) for p in pipelines.sound for spec in p.derived]
-    spark = spark_resource(settings)
     tables: list[PipelineTable] = [*topics, *derived]
-    upkeep = upkeep_jobs(tables) if tables else []
-    access = access_checks(tables)
+    upkeep, access = upkeep_jobs(tables) if tables else [], access_checks(tables)
+    asked = {key.name: key for check in access for key in check.check_keys}
     made = [DeploymentAssets(each, settings) for each in deployments.sound]
     rotations = [rotation_job(each) for each in made]
-    asked = {key.name: key for check in access for key in check.check_keys}
-    watches = [arrivals_sensor(landed, settings), upkeep_sensor(tables, upkeep)] if tables else []
-    watches += [in_step_sensor(tables, answering(asked))] if any(t.targets for t in tables) else []
-    watches += [drift_sensor(made), rotation_sensor(made, rotations)] if made else []
     return dg.Definitions(
         assets=[attention_asset()],
-        resources={
-            "frazil": FrazilConnections(spark=spark),
-            "spark": spark,
-            **aws_resources(settings),
-            **snowflake_resources(settings),
-        },
+        resources=_resources(settings),
         sensors=[
-            *watches,
+            *_watches(topics, derived, upkeep, asked, settings),
+            *([drift_sensor(made), rotation_sensor(made, rotations)] if made else []),
             publishing_sensor(),
             alarms_sensor(tables, settings, pipelines, asked.values(), watched_drift(made)),
         ],
         asset_checks=access,
-        jobs=[
-            *_checking("count_every_offset", [k for k in _deep(topics) if k.name != VERIFIED]),
-            *_checking("verify_every_record", [k for k in _deep(topics) if k.name == VERIFIED]),
-            *_checking("derive_again_and_compare", _deep(derived)),
-            *_checking("doctor", [*asked.values()]),
-            *upkeep,
-            *rotations,
-        ],
+        jobs=[*_check_jobs(topics, derived, asked), *upkeep, *rotations],
         schedules=[rotation_schedule(each, job) for each, job in zip(made, rotations, strict=True)],
         # A process per step would pay three to five seconds of imports for each.
         executor=dg.in_process_executor,
     )
+
+
+def _resources(settings: Settings) -> dict[str, Any]:
+    spark = spark_resource(settings)
+    own = {"frazil": FrazilConnections(spark=spark), "spark": spark}
+    return {**own, **aws_resources(settings), **snowflake_resources(settings)}
+
+
+def _watches(
+    topics: Sequence[TopicTable],
+    derived: Sequence[DerivedTable],
+    upkeep: Sequence[dg.JobDefinition],
+    asked: Mapping[str, dg.AssetCheckKey],
+    settings: Settings,
+) -> list[dg.SensorDefinition]:
+    """The sensors that look at tables: none where there are no tables."""
+    tables: list[PipelineTable] = [*topics, *derived]
+    landed = [table for table in topics if not table.spec.is_read_only]
+    watches = [arrivals_sensor(landed, settings), upkeep_sensor(tables, upkeep)] if tables else []
+    return watches + ([in_step_sensor(tables, answering(asked))] if any(t.targets for t in tables) else [])
+
+
+def _check_jobs(
+    topics: Sequence[TopicTable], derived: Sequence[DerivedTable], asked: Mapping[str, dg.AssetCheckKey]
+) -> Iterator[Any]:
+    """The jobs of checks that are run by hand or by a schedule of one's own."""
+    deep = _deep(topics)
+    yield from _checking("count_every_offset", [key for key in deep if key.name != VERIFIED])
+    yield from _checking("verify_every_record", [key for key in deep if key.name == VERIFIED])
+    yield from _checking("derive_again_and_compare", _deep(derived))
+    yield from _checking("doctor", [*asked.values()])
 
 
 def _deep(tables: Sequence[PipelineTable]) -> list[dg.AssetCheckKey]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -138,11 +138,7 @@ class Census:
     bytes: int
     records: int
     not_looked_into: int  # data files of which no more is known than that they are among these
-    small_files: int
-    small_bytes: int
     waiting: int  # bytes of small files that wait for a compaction; what the last one left does not wait
-    ideal: int  # data files that a compaction would leave
-    saved: int  # files fewer by a compaction
     sizes: tuple[SizeClass, ...]
     partitions: tuple[PartitionCensus, ...]
     deletes: Deletes
@@ -157,6 +153,26 @@ class Census:
     unreachable: int  # snapshots that no branch and no tag leads to
     dead_branches: tuple[DeadBranch, ...]
     last: Mapping[str, LastWork]
+
+    @property
+    def small_files(self) -> int:
+        """Data files that a compaction takes for small."""
+        return sum(p.small_files for p in self.partitions)
+
+    @property
+    def small_bytes(self) -> int:
+        """Their bytes."""
+        return sum(p.small_bytes for p in self.partitions)
+
+    @property
+    def ideal(self) -> int:
+        """Data files that a compaction would leave."""
+        return sum(p.ideal for p in self.partitions) + self.not_looked_into
+
+    @property
+    def saved(self) -> int:
+        """Files fewer by a compaction."""
+        return sum(p.gain.saved for p in self.partitions)
 
     @property
     def deleted_share(self) -> float:
@@ -203,14 +219,9 @@ def take_census(
     `most` files only those that came last are looked into; of the others there are numbers in all.
     """
     metadata, head = table.metadata, HeadReader().read(table, most)
-    left = _left(head)
-    files = head.files if head else ()
+    left, files = _left(head), head.files if head else ()
     rule = Rule.of(upkeep, target, sorts=sorts)
     plan = plan_bins(files, table.spec().spec_id, rule, read_copies(metadata))
-    partitions = _partitions(table, files, rule, plan)
-    small, left_over = [f.bytes for f in files if f.bytes < rule.small], read_left(metadata)
-    times = [s.timestamp_ms for s in metadata.snapshots]
-    reachable = {s.snapshot_id for ref in metadata.refs for s in ancestors(metadata, ref)}
     return Census(
         table=".".join(table.name()),
         at=now,
@@ -220,26 +231,20 @@ def take_census(
         bytes=sum(f.bytes for f in files) + left.bytes,
         records=sum(f.records for f in files) + left.records,
         not_looked_into=left.files,
-        small_files=len(small),
-        small_bytes=sum(small),
-        waiting=sum(waiting(b, rule, left_over) for bins in plan.bins.values() for b in bins),
-        ideal=sum(p.ideal for p in partitions) + left.files,
-        saved=sum(p.gain.saved for p in partitions),
+        waiting=_waiting(plan, rule, metadata),
         sizes=(*by_size(f.bytes for f in files), *left.sizes),
-        partitions=partitions,
+        partitions=_partitions(table, files, rule, plan),
         deletes=left.deletes or (head.deletes if head else Deletes()),
         idle_deletes=len(head.deletions.idle()) if head and not head.unread else 0,
         manifests=len(head.manifests) if head else 0,
         manifest_bytes=sum(m.manifest_length for m in head.manifests) if head else 0,
         metadata_bytes=len(table.io.new_input(table.metadata_location)),
-        snapshots=len(times),
-        oldest=max(0.0, now - min(times) / 1000) if times else None,
+        snapshots=len(metadata.snapshots),
+        oldest=_oldest(metadata, now),
         copies=plan.copies,
         most_copies=plan.allowed,
-        unreachable=len(times) - len(reachable),
-        dead_branches=tuple(
-            _dead_branch(metadata, name, age) for name, age in sorted(dead_branches(metadata, now).items())
-        ),
+        unreachable=_unreachable(metadata),
+        dead_branches=tuple(_dead_branches(metadata, now)),
         last=last_works(metadata),
     )
 
@@ -280,6 +285,28 @@ def census_of(spec: AnyTable, table: Table, now: float, *, most: float = math.in
     """The census of a spec's table; see `take_census`."""
     target = int(spec.write.target_file_size)
     return take_census(table, spec.upkeep, target, now, sorts=bool(spec.sort_by), most=most)
+
+
+def _waiting(plan: Plan, rule: Rule, metadata: TableMetadata) -> int:
+    """Bytes of small files that the last compaction did not leave."""
+    left_over = read_left(metadata)
+    return sum(waiting(each, rule, left_over) for bins in plan.bins.values() for each in bins)
+
+
+def _oldest(metadata: TableMetadata, now: float) -> float | None:
+    times = [snapshot.timestamp_ms for snapshot in metadata.snapshots]
+    return max(0.0, now - min(times) / 1000) if times else None
+
+
+def _unreachable(metadata: TableMetadata) -> int:
+    """Snapshots that no branch and no tag leads to."""
+    reachable = {s.snapshot_id for ref in metadata.refs for s in ancestors(metadata, ref)}
+    return len(metadata.snapshots) - len(reachable)
+
+
+def _dead_branches(metadata: TableMetadata, now: float) -> Iterator[DeadBranch]:
+    for name, age in sorted(dead_branches(metadata, now).items()):
+        yield _dead_branch(metadata, name, age)
 
 
 def _dead_branch(metadata: TableMetadata, name: str, age: float) -> DeadBranch:

@@ -25,7 +25,7 @@ ROOMS = {
     ENGINE / "tables" / name
     for name in (
         "commits/commit.py", "commits/append.py", "commits/rewrite.py", "catalogs/pyiceberg.py",
-        "catalogs/rest.py", "format_v3/producer.py", "format_v3/writing.py",
+        "catalogs/glue.py", "catalogs/rest.py", "format_v3/producer.py", "format_v3/writing.py",
     )
 }  # fmt: skip
 

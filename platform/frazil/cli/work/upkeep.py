@@ -144,7 +144,8 @@ def _take(selection: Selection[AnyTable], *, named: bool) -> list[Census]:
 
 def _document(census: Census) -> dict[str, Any]:
     partitions = [asdict(p) | {"ideal": p.ideal, "saved": p.gain.saved} for p in census.partitions]
-    return {**asdict(census), **census.numbers, "partitions": partitions}
+    files = {"ideal": census.ideal, "saved": census.saved}
+    return {**asdict(census), **files, **census.numbers, "partitions": partitions}
 
 
 def _show_census(censuses: Sequence[Census]) -> None:

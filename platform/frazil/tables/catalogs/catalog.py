@@ -24,7 +24,6 @@ from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.tables.catalogs import client_properties
 from frazil.tables.catalogs.glue_limits import fit_request
-from frazil.tables.catalogs.pyiceberg import open_glue
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -91,6 +90,8 @@ def open_catalog(settings: Settings) -> Catalog:
             with answers():
                 limits = client_properties.CONNECT_SECONDS, client_properties.READ_SECONDS
                 return open_rest(properties, session, settings.rest, limits)
+        from frazil.tables.catalogs.glue import open_glue
+
         return open_glue(properties, session, glue_client(settings, session))
 
 

@@ -1,4 +1,4 @@
-"""What takes private names of PyIceberg, but for commits and rewrites: an upgrade that moves one breaks here.
+"""What takes private names of PyIceberg, beside commits, rewrites and catalogs: an upgrade may move one.
 
 `tests/unit/tables/test_private_names.py` lists them.
 """
@@ -10,19 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.tables.folders import folder_of
-from frazil.tables.format_v3.metadata import begun, refuse_stale, upgraded, writable
+from frazil.tables.format_v3.metadata import upgraded
 from frazil.tables.format_v3.reading import entry_schema, with_row_ids
 
 if TYPE_CHECKING:
-    from botocore.session import Session as BotocoreSession
     from pyiceberg.catalog import Catalog
-    from pyiceberg.catalog.glue import GlueCatalog
     from pyiceberg.catalog.rest import RestCatalog
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.schema import Schema
-    from pyiceberg.table import CommitTableResponse, StagedTable, Table, Transaction
+    from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.update import TableUpdate
     from pyiceberg.typedef import Record
@@ -226,70 +224,6 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> Iterator[ManifestEntry]:
         live = (entry for entry in entries if entry.status != ManifestEntryStatus.DELETED)
         for entry in with_row_ids(manifest, live):
             yield _inherit_from_manifest(entry, manifest)
-
-
-def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: Any) -> GlueCatalog:
-    """A catalog in Glue that reads no head twice; `identity` opens S3."""
-    from pyiceberg.catalog.glue import GlueCatalog
-    from pyiceberg.table import Table
-    from pyiceberg.typedef import EMPTY_DICT
-
-    from frazil.tables.catalogs.kept_metadata import kept_heads
-
-    heads = kept_heads()
-
-    class OwnGlueCatalog(GlueCatalog):
-        def _load_file_io(
-            self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None
-        ) -> FileIO:
-            return super()._load_file_io({**properties, **OWN_CODE}, location)
-
-        def _convert_glue_to_iceberg(self, glue_table: Any) -> Table:
-            known = heads.get((glue_table.get("DatabaseName"), glue_table.get("Name")))
-            if known is None or not _names_still(glue_table, known):
-                known = super()._convert_glue_to_iceberg(glue_table)
-                heads.keep(known.name(), known)
-            return Table(known.name(), known.metadata, known.metadata_location, known.io, self)
-
-        def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
-            answer = super().commit_table(table, requirements, updates)
-            after = Table(table.name(), answer.metadata, answer.metadata_location, table.io, self)
-            heads.keep(table.name(), after)
-            return answer
-
-        @staticmethod
-        def _write_metadata(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
-            GlueCatalog._write_metadata(writable(metadata), io, metadata_path)
-
-        @staticmethod
-        def _write_metadata_no_exist_check(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
-            GlueCatalog._write_metadata_no_exist_check(writable(metadata), io, metadata_path)
-
-        def _create_staged_table(self, *args: Any, **options: Any) -> StagedTable:
-            staged = super()._create_staged_table(*args, **options)
-            staged.metadata = begun(staged.metadata)
-            return staged
-
-        def _update_and_stage_table(
-            self, current_table: Table | None, table_identifier: Any, requirements: Any, updates: Any
-        ) -> StagedTable:
-            if current_table is None:
-                return super()._update_and_stage_table(None, table_identifier, requirements, updates)
-            refuse_stale(current_table.metadata, updates)
-            metadata, others = upgraded(current_table.metadata, updates)
-            own = current_table.metadata_location, current_table.io, self
-            base = Table(current_table.name(), metadata, *own)
-            return super()._update_and_stage_table(base, table_identifier, requirements, others)
-
-    take_far_moments()
-    return OwnGlueCatalog("frazil", client=client, botocore_session=identity, **properties)
-
-
-def _names_still(entry: Mapping[str, Any], known: Table) -> bool:
-    """Whether an entry of Glue's is of Iceberg, and names the metadata that is known."""
-    parameters = entry.get("Parameters") or {}
-    is_iceberg = parameters.get("table_type", "").lower() == "iceberg"
-    return is_iceberg and parameters.get("metadata_location") == known.metadata_location
 
 
 def glue_table(
