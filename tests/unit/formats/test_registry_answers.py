@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -222,3 +223,16 @@ def test_a_registry_as_karapace_tells_whose_an_id_is_and_what_was_deleted(
     assert (gone.schema_id, gone.kind, gone.guid, gone.is_deleted) == (7, "AVRO", "", True)
     assert owners(client, 7) == ("copy-value", "t-value")
     assert owners(client, 8) == ()
+
+
+@pytest.mark.parametrize("place", ["registry.example", "registry.example/apis/ccompat/v7"])
+def test_a_registry_with_tls_must_show_who_it_is_and_one_without_reads_no_authorities(place: str) -> None:
+    def trusts(address: str) -> list[ssl.SSLContext]:
+        client = registry_client(Settings(registry={"url": address}))
+        return [each._rest_client.verify for each in (client, client.apicurio) if each is not None]
+
+    secure, plain = trusts(f"https://{place}"), trusts(f"http://{place}")
+    assert [trust.verify_mode for trust in secure] == [ssl.CERT_REQUIRED] * len(secure)
+    assert all(trust.check_hostname and trust.get_ca_certs() for trust in secure)
+    assert [trust.get_ca_certs() for trust in plain] == [[]] * len(plain)
+    assert len(plain) == len(secure) == 1 + ("ccompat" in place)

@@ -119,7 +119,10 @@ def _certificates(access: RegistrySettings) -> dict[str, Any]:
         "ssl.key.location": access.key,
         "ssl.key.password": revealed(access.key_password),
     }
-    return {name: str(value) for name, value in options.items() if value}
+    files: dict[str, Any] = {name: str(value) for name, value in options.items() if value}
+    # To read all the authorities of the world takes 25 ms of CPU, twice; without TLS none of them is asked,
+    # and a redirection to an address with TLS is refused.
+    return files if access.ca or not access.url.startswith("http://") else {**files, "ssl.ca.location": False}
 
 
 def _bearer(access: RegistrySettings) -> dict[str, Any]:
