@@ -172,6 +172,7 @@ def test_rows_that_fail_a_check_are_named_or_stop_the_derivation_before_the_comm
     assert made.derive().total_rows == 5
 
 
+@pytest.mark.nightly
 def test_checks_of_merged_rows_see_them_as_they_are_written(source: Source, make_table: MakeTable) -> None:
     query = f"SELECT symbol, sum(quantity) AS n, min(at) AS first FROM {source.name.table} GROUP BY symbol"
     made = make_table(query, kind="totals", checks=[own("few", "n < 4", "stop")])

@@ -60,6 +60,7 @@ def test_a_table_goes_back_with_its_input(source: Source, made: Made) -> None:
     assert made.ledger.total_rows == 3
 
 
+@pytest.mark.nightly
 def test_a_table_goes_back_to_its_beginning_with_its_input(source: Source, made: Made) -> None:
     first = source.table.snapshots()[0].snapshot_id
     source.roll_back(first)

@@ -81,6 +81,7 @@ def test_rows_that_differ_in_a_map_only_have_an_order_too(
     assert made.rows() == [("a", [("n", 3)])]
 
 
+@pytest.mark.nightly
 def test_a_function_in_python_can_say_what_the_rows_are(source: Source, latest: Made, tmp_path: Path) -> None:
     file = tmp_path / "twice.py"
     file.write_text(

@@ -238,6 +238,7 @@ def test_another_query_may_go_on_from_here_beside_the_rows_that_are_there(source
     assert run_check("query_agrees", threefold.spec, threefold.connections).status == "passed"
 
 
+@pytest.mark.nightly
 def test_another_query_that_reads_another_table_can_not_go_on_from_here(
     source: Source, make_input: MakeSource, made: Made
 ) -> None:

@@ -12,11 +12,10 @@ import pytest
 import yaml
 
 from frazil.checks.run import run_check, run_values
-from frazil.clients import Clients
+from frazil.connections import Connections
 from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
-from frazil.settings.profile import Settings
 from frazil.spec.migrations import Migration
 from kit.formats.avro_columns import payload
 from kit.formats.avro_versions import decimal, record
@@ -56,11 +55,10 @@ def in_json(topic: Source) -> bytes:
 
 @pytest.mark.parametrize("written", [in_avro, in_protobuf, in_json])
 def test_a_field_that_is_left_out_is_in_no_column_and_others_have_their_types(
-    stack: Settings, fresh_name: str, written: Any
+    connections: Connections, fresh_name: str, written: Any
 ) -> None:
     """https://debezium.io/documentation/reference/stable/connectors/mysql.html: whoever can't set
     `column.exclude.list` at the connector leaves the column out here."""
-    connections = Clients(stack)
     topic = make_source(connections, fresh_name, key_format="none", columns=COLUMNS)
     topic.produce((None, written(topic)))
 
@@ -76,8 +74,9 @@ def test_a_field_that_is_left_out_is_in_no_column_and_others_have_their_types(
     assert run_values(topic.spec, connections, 10).passed
 
 
-def test_leaving_out_later_and_taking_in_again_have_verdicts(stack: Settings, fresh_name: str) -> None:
-    connections = Clients(stack)
+def test_leaving_out_later_and_taking_in_again_have_verdicts(
+    connections: Connections, fresh_name: str
+) -> None:
     topic = make_source(connections, fresh_name, key_format="none")
     schema = record(n="int", d=decimal(9, 2), ssn="string")
     value = payload(schema, {"n": 7, "d": Decimal("1.50"), "ssn": PERSON}, topic.register(schema))
@@ -98,10 +97,10 @@ def test_leaving_out_later_and_taking_in_again_have_verdicts(stack: Settings, fr
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
 @pytest.mark.each_time("JSON")
 def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
-    stack: Settings, fresh_name: str, kind: str
+    connections: Connections, fresh_name: str, kind: str
 ) -> None:
     """Rows from before have no value of it, as records of the older version that wait; those that come do."""
-    topic = newly_required(Clients(stack), fresh_name, kind)
+    topic = newly_required(connections, fresh_name, kind)
     with pytest.raises(SchemaRefusedError, match="field note: a new required field") as raised:
         topic.land()
 
@@ -116,11 +115,11 @@ def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
 @pytest.mark.nightly
 def test_records_that_a_newly_required_field_made_dead_letters_are_redriven_once_it_may_be_null(
-    stack: Settings, fresh_name: str, kind: str
+    connections: Connections, fresh_name: str, kind: str
 ) -> None:
     """So are those of a field that is left out: what no column asks for, no record has to have."""
     dead = {"on_bad_record": "dead_letter"}
-    topic = newly_required(Clients(stack), fresh_name, kind, first=False, **dead)
+    topic = newly_required(connections, fresh_name, kind, first=False, **dead)
     topic.land()
     words = ({}, {"columns": {"note": "leave_out"}}, {"columns": {"note": "optional"}})
     mended = [topic.spec.model_copy(update=each) for each in words]
@@ -153,7 +152,7 @@ REQUIRED: Any = {
 """Two versions; the newer one has a field more, which each of its records has."""
 
 
-def newly_required(connections: Clients, name: str, kind: str, first: bool = True, **spec: Any) -> Source:
+def newly_required(connections: Connections, name: str, kind: str, first: bool = True, **spec: Any) -> Source:
     """A topic with two records of an older version and one of the newer; `first`: one of these is landed."""
     topic = make_source(connections, name, key_format="none", **spec)
     old, new = REQUIRED[kind]
@@ -177,8 +176,10 @@ def written(topic: Source, kind: str, schema: Any, value: dict[str, Any]) -> byt
 
 
 @pytest.mark.nightly
-def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fresh_name: str) -> None:
-    make = topic_maker(Clients(stack), fresh_name, "field_reports")
+def test_an_upsert_table_and_one_of_changes_leave_it_out_too(
+    connections: Connections, fresh_name: str
+) -> None:
+    make = topic_maker(connections, fresh_name, "field_reports")
     rows = upserts(make, columns={"symbol": "leave_out", "quantity": "string"})
     changes = captured(make, columns={"note": "leave_out", "quantity": "long"})
     changes.text = PERSON
@@ -196,10 +197,10 @@ def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fr
 @pytest.mark.each_time("leave_out")
 @pytest.mark.parametrize("word", ["optional", "leave_out"])
 def test_older_changes_that_wait_lack_what_the_newest_schema_requires(
-    stack: Settings, fresh_name: str, word: str
+    connections: Connections, fresh_name: str, word: str
 ) -> None:
     """Of an upsert table, and of a database's: what they lack is null, or in no column."""
-    make = topic_maker(Clients(stack), fresh_name, "field_reports")
+    make = topic_maker(connections, fresh_name, "field_reports")
     rows = upserts(make, trades=False, columns={"symbol": word})
     changes = captured(make, columns={"note": word})
     fields: list[Any] = [{"name": "note", "type": "string"} if f["name"] == "note" else f for f in FIELDS]

@@ -60,6 +60,7 @@ def test_six_schema_versions_land_at_once_each_record_by_its_own(source: MakeSou
     assert run_check("schema", orders.spec, orders.connections).passed
 
 
+@pytest.mark.each_time("planned")
 @pytest.mark.parametrize("step", ["planned", "written", "audited"])
 def test_a_schema_that_changes_during_a_landing_waits_for_the_next_one(source: MakeSource, step: str) -> None:
     orders = source()

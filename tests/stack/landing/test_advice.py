@@ -119,6 +119,7 @@ def test_records_that_the_newest_schema_can_not_read_land_once_it_is_deleted(top
     assert sorted(row["celsius"] for row in rows) == list(range(5))
 
 
+@pytest.mark.nightly
 def test_what_is_suspended_is_landed_by_resume_after_the_spec_says_dead_letter(topic: Topic) -> None:
     topic.spec = topic.spec.model_copy(update={"framing": "none"})
     topic.send([*ENCODED[:2], b"{", *ENCODED[2:]])

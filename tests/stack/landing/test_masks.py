@@ -43,7 +43,8 @@ MASKS = {
 @pytest.fixture
 def make_topic(lake: Connections, fresh_name: str) -> MakeTopic:
     keys = {name: SecretStr(KEY) for name in ("masks", "phones", "letters")}
-    return topic_maker(Clients(lake.settings.with_changes(named_keys=keys)), fresh_name, "mask_tests")
+    keyed = Clients(lake.settings.with_changes(named_keys=keys), lambda _: lake.spark)
+    return topic_maker(keyed, fresh_name, "mask_tests")
 
 
 def verdict(topic: Topic) -> tuple[bool, dict[str, str]]:
@@ -125,6 +126,7 @@ def test_records_that_the_spec_does_not_want_are_left_out_and_counted(make_topic
     assert verdict(topic) == (False, {})
 
 
+@pytest.mark.nightly
 def test_a_bad_record_that_where_could_not_judge_is_bad_all_the_same(make_topic: MakeTopic) -> None:
     topic = people(make_topic, where="country = 'DE'", on_bad_record="dead_letter")
     topic.send([topic.encode(person(1)), damaged(topic, 2)])

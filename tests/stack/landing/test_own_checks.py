@@ -32,7 +32,8 @@ CUSTOMER: dict[str, Any] = {
 @pytest.fixture
 def make_topic(lake: Connections, fresh_name: str) -> MakeTopic:
     keys = {"masks": SecretStr("a key of more than sixteen characters")}
-    return topic_maker(Clients(lake.settings.with_changes(named_keys=keys)), fresh_name, "own_check_tests")
+    keyed = Clients(lake.settings.with_changes(named_keys=keys), lambda _: lake.spark)
+    return topic_maker(keyed, fresh_name, "own_check_tests")
 
 
 def check(name: str, expect: str, on_failure: str = "warn") -> dict[str, str]:

@@ -276,6 +276,7 @@ def test_approved_changes_are_applied_once_and_keep_the_rows(topic: Topic) -> No
     assert run_check("schema", approved, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_records_of_the_old_name_land_in_the_renamed_column(topic: Topic) -> None:
     any_version(topic)
     topic.trades(1)

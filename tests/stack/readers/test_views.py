@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -41,6 +42,7 @@ def customers(connections: Connections, folder: Path) -> Landed:
     return made.changed([("a", {"id": 1, "name": "new"}), ("b", None), ("c", {"id": 3, "name": "c"})])
 
 
+@cache
 def with_views(connections: Connections) -> SparkSession:
     """A session whose catalog `viewed` is the stack's, with the setting that docs/views.md names."""
     spark = open_spark(connections.settings)

@@ -220,6 +220,7 @@ def test_landings_make_work_and_a_remembered_compaction_gives_rest(topic: Topic)
     assert later.due[0].reason.endswith(" can become 1: last compaction 900 s ago, 900 s are enough.")
 
 
+@pytest.mark.nightly
 def test_work_that_is_done_is_not_due_again_until_something_comes(topic: Topic) -> None:
     for _ in range(2):
         topic.trades(5)

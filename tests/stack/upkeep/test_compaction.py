@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("rows_are_their_records")
 
 EACH = 5
 """Records of a small landing."""
-MANY = 16
+MANY = 8
 """Of them; `make week` makes thousands."""
 
 
@@ -104,11 +104,11 @@ def test_many_small_landings_become_one_file(topic: Topic) -> None:
 @pytest.mark.also("glue", why="a commit that is bound to the head is another request", nightly=True)
 def test_landings_and_a_reader_go_on_while_a_table_is_compacted(lake: Connections, fresh_name: str) -> None:
     topic = landed(topic_maker(lake, fresh_name, "upkeep_tests")(partition_by=["side"]), 2)
-    topic.trades(EACH * 6, plain="each landing takes so many")
+    topic.trades(EACH * 3, plain="each landing takes so many")
     over, counts = threading.Event(), []
 
     def land_all() -> None:
-        for _ in range(6):
+        for _ in range(3):
             land(topic.spec, topic.connections, max_records=EACH)
         over.set()
 
@@ -126,7 +126,7 @@ def test_landings_and_a_reader_go_on_while_a_table_is_compacted(lake: Connection
     assert counts == sorted(counts)
     assert {count % EACH for count in counts} == {0}
     assert len(data_files(topic)) == 1
-    assert quantities(topic) == list(range(EACH * 8))
+    assert quantities(topic) == list(range(EACH * 5))
     assert_adds_up(topic)
 
 

@@ -101,6 +101,7 @@ def test_files_that_a_compaction_replaced_go_with_the_snapshots_that_held_them(m
     assert not unnamed(topic)
 
 
+@pytest.mark.nightly
 def test_files_that_orphan_removal_was_quicker_with_keep_nothing_from_expiring(make_topic: MakeTopic) -> None:
     topic = make_topic(upkeep=ONLY_THE_HEAD)
     landings, table = landed(topic, 3), table_of(topic)
@@ -148,6 +149,7 @@ def test_a_rollback_to_an_old_compaction_still_knows_its_position(make_topic: Ma
     assert quantities(topic) == list(range(15))
 
 
+@pytest.mark.nightly
 def test_time_travel_works_within_the_retention_and_says_so_beyond_it(make_topic: MakeTopic) -> None:
     topic = make_topic(upkeep={"min_snapshots": 2})
     first, second, _ = landed(topic, 3)

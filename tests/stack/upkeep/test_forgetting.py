@@ -390,8 +390,11 @@ def test_tables_whose_lineage_does_not_tell_are_named_with_what_makes_them_anew(
         assert "older snapshots and files keep the values until they expire" in not_followed[str(made.name)]
 
 
-def test_a_dry_run_does_not_wait_for_upkeeps_spark(topic: Topic) -> None:
+def test_a_dry_run_does_not_wait_for_upkeeps_spark(make_topic: MakeTopic) -> None:
     """That one stands behind all that is busy: a dry run beside landings took 160 seconds."""
+    topic = make_topic(on_bad_record="dead_letter")
+    topic.send([trade(topic, n, PLANTED) for n in range(2)] + [trade(topic, 99, PLANTED) + b"Z"])
+    land(topic.spec, topic.connections)
     gone = topic.connections.settings.with_changes(spark={"upkeep_remote": "sc://127.0.0.1:1"})
     condition = condition_of(table_of(topic).schema(), f"symbol = '{PLANTED}'")
 

@@ -126,6 +126,7 @@ def test_an_upgraded_table_gives_ids_to_all_of_its_rows(make_topic: MakeTopic) -
     assert sorted(after) == quantities(topic) == list(range(3 * EACH))
 
 
+@pytest.mark.nightly
 def test_a_table_that_spark_made_is_taken_over_and_goes_on(make_topic: MakeTopic) -> None:
     topic = landed(make_topic(publish=[]), 2)
     made = replace(topic, spec=topic.spec.model_copy(update={"table": f"{topic.things.table.table}_s"}))
