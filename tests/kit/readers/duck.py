@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,8 +12,18 @@ import duckdb
 from frazil.settings.profile import Settings
 
 
-def extensions(duck: duckdb.DuckDBPyConnection, *names: str) -> None:
-    """Loads extensions from their wheels."""
+@contextmanager
+def duckdb_with(*names: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with extensions from their wheels.
+
+    These are locked, and taken as they are: their signatures took half a second of CPU each time.
+    """
+    with duckdb.connect(config={"allow_unsigned_extensions": "true"}) as duck:
+        _load(duck, names)
+        yield duck
+
+
+def _load(duck: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     for name in names:
         spec = find_spec(f"duckdb_extension_{name}")
         assert spec
@@ -28,8 +38,7 @@ def duckdb_on(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
     assert settings.s3.endpoint
     assert settings.aws.access_key
     assert settings.aws.secret_key
-    with duckdb.connect() as duck:
-        extensions(duck, "httpfs", "avro", "iceberg")
+    with duckdb_with("httpfs", "avro", "iceberg") as duck:
         duck.execute(
             f"CREATE SECRET (TYPE s3, KEY_ID '{settings.aws.access_key.get_secret_value()}', "
             f"SECRET '{settings.aws.secret_key.get_secret_value()}', REGION '{settings.aws.region}', "

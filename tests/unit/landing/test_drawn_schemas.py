@@ -44,7 +44,7 @@ from kit.drawn.protoc import ready_protoc
 from kit.drawn.random_records import Group
 from kit.formats.formats import plain, same
 from kit.pages.followed import followed
-from kit.readers.duck import extensions
+from kit.readers.duck import duckdb_with
 
 COUNT = int(os.environ.get("FRAZIL_TEST_SCHEMAS", "24"))
 SEED = os.environ.get("FRAZIL_TEST_SEED", "0")
@@ -73,8 +73,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InMemoryCatalo
 
 @pytest.fixture(scope="module")
 def duck() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
-        extensions(connection, "avro", "iceberg")
+    with duckdb_with("avro", "iceberg") as connection:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection
 

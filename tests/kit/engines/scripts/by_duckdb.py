@@ -7,14 +7,13 @@ from typing import Any
 import duckdb
 from serving import Job, selected, serve
 
-from kit.readers.duck import extensions
+from kit.readers.duck import duckdb_with
 
 
 def read(job: Job) -> Any:
     s3 = job["s3"]
     at = f", snapshot_from_id => {job['snapshot']}" if job["snapshot"] else ""
-    with duckdb.connect() as duck:  # an internal error ends a database
-        extensions(duck, "httpfs", "avro", "iceberg")
+    with duckdb_with("httpfs", "avro", "iceberg") as duck:  # an internal error ends a database
         duck.execute("SET TimeZone = 'UTC'")
         duck.execute(
             f"CREATE SECRET (TYPE s3, KEY_ID '{s3['key']}', SECRET '{s3['secret']}', "
