@@ -191,6 +191,7 @@ def test_a_connector_is_made_once_its_config_is_mended(deployed: Deployed) -> No
     assert is_well(deployed)
 
 
+@pytest.mark.nightly  # by day test_drift.py has the refusal, and others here go on after one
 def test_a_quota_that_was_raised_lets_the_same_go_on(deployed: Deployed) -> None:
     deployed.cloud.delay(max_keys=3)
     with pytest.raises(ConfigureError, match="quota"):
@@ -202,6 +203,7 @@ def test_a_quota_that_was_raised_lets_the_same_go_on(deployed: Deployed) -> None
     assert is_well(deployed)
 
 
+@pytest.mark.nightly  # by day test_drift.py has the refusal, and others here go on after one
 def test_an_owner_that_is_given_the_role_makes_the_deployment(deployed: Deployed) -> None:
     owner = deployed.cloud.account()
     deployed.confluent = deployed.cloud.client_of(deployed.cloud.key(owner))
@@ -215,7 +217,7 @@ def test_an_owner_that_is_given_the_role_makes_the_deployment(deployed: Deployed
     assert is_well(deployed)
 
 
-@pytest.mark.each_time("None")
+@pytest.mark.nightly  # by day test_drift.py has the key that nobody knows
 @pytest.mark.parametrize("pair", [None, ("NOBODY", "nothing")])
 def test_a_cloud_api_key_that_is_set_or_mended_makes_the_deployment(
     deployed: Deployed, pair: tuple[str, str] | None

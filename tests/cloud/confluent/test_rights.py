@@ -46,7 +46,6 @@ def without(deployed: Deployed, address: str) -> Reconciler:
 )
 @pytest.mark.each_time(
     "confluent/binding/app_manager-CloudClusterAdmin-CloudClusterAdmin",
-    "confluent/binding/flink-FlinkDeveloper-FlinkDeveloper",
     "confluent/acl/app_connector-WRITE-topic-stock_trades-WRITE topic stock_trades",
 )
 def test_a_right_that_is_missing_is_named(deployed: Deployed, address: str, named: str) -> None:

@@ -19,16 +19,16 @@ from cryptography.hazmat.primitives.serialization import (
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import job_of, rotation_job, rotation_schedule, step_of
 from frazil.settings.profile import Settings
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.secrets import SecretsManager
 from frazil_cloud.confluent.accounts import keys
 from frazil_cloud.confluent.accounts.keys import KeyDuty
-from frazil_cloud.confluent.objects import objects
 from frazil_cloud.deployment import open_clouds
-from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.spec.confluent import KeyUse
 from frazil_cloud.spec.deployment import DeploymentSpec
 from frazil_cloud.spec.folders import Deployment
 from kit.clouds.cloud_aws import CloudAws
-from kit.clouds.cloud_confluent import KEY, SECRET, CloudConfluent
+from kit.clouds.cloud_confluent import KEY, SECRET, CloudConfluent, Deployed
 from kit.deployments.rotations import Administrator, RsaLab
 from kit.runs.shell import Command, Output
 from sensors.deployments.rotation import rotation_sensor
@@ -40,6 +40,9 @@ attributes:
   aws: {{bucket: shop-bucket}}
   rotation: {{every: {every}, rest: 1s}}
 """
+DOCUMENT: dict[str, Any] = {
+    "name": "shop", "confluent": {"topics": [{"name": "trades"}]}, "aws": {"bucket": "shop-bucket"}
+}  # fmt: skip
 USES: tuple[KeyUse, ...] = ("app_manager", "app_producer", "app_consumer", "schema_registry")
 """The keys of the shop, in the order in which they are turned."""
 
@@ -50,6 +53,7 @@ class Shop:
 
     folder: Path
     command: Callable[..., Output]
+    made: Deployed
 
     def write(self, every: str) -> None:
         (self.folder / "shop").mkdir(parents=True, exist_ok=True)
@@ -59,16 +63,10 @@ class Shop:
         return self.command("rotate", *arguments)
 
     def spec(self, every: str) -> DeploymentSpec:
-        document = {"confluent": {"topics": [{"name": "trades"}]}, "aws": {"bucket": "shop-bucket"}}
-        return DeploymentSpec.model_validate({"name": "shop", **document, "rotation": {"every": every}})
+        return DeploymentSpec.model_validate({**DOCUMENT, "rotation": {"every": every}})
 
     def assets(self, every: str) -> DeploymentAssets:
         return DeploymentAssets(Deployment(self.spec(every), self.folder / "shop"), Settings.load())
-
-    def make(self) -> None:
-        spec, times = self.spec("30d"), {"patience": 30.0, "margin": 0.3, "pause": 0.1}
-        made = Reconciler(objects(spec, open_clouds(spec, Settings.load())), **times)
-        made.apply(made.plan())
 
     def stored_pair(self, use: KeyUse = "app_producer") -> tuple[str, str]:
         spec = self.spec("30d")
@@ -78,7 +76,7 @@ class Shop:
 
 
 @pytest.fixture
-def shop(
+def unmade(
     aws: CloudAws, confluent: CloudConfluent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Shop:  # fmt: skip
@@ -92,10 +90,17 @@ def shop(
         "FRAZIL_DEPLOYMENTS": str(tmp_path / "deployments"),
     }.items():
         monkeypatch.setenv(name, value)
-    shop = Shop(tmp_path / "deployments", Command(monkeypatch, capsys))
+    store: Any = SecretsManager(Aws(aws.settings))
+    made = Deployed(confluent, DOCUMENT, store)
+    shop = Shop(tmp_path / "deployments", Command(monkeypatch, capsys), made)
     shop.write(every="30d")
-    shop.make()
     return shop
+
+
+@pytest.fixture
+def shop(unmade: Shop) -> Shop:
+    unmade.made.create()
+    return unmade
 
 
 def test_young_keys_are_left_and_told(shop: Shop) -> None:
@@ -160,7 +165,7 @@ def test_keys_of_what_is_not_made_yet_are_turned_once_it_is(shop: Shop, confluen
     assert result.code == 1
     assert "`frazil deploy create shop` makes it." in result.err
 
-    shop.make()
+    shop.made.create()
 
     assert shop.rotate("shop", "--what", "app_producer", "--now").code == 0
 
@@ -240,7 +245,7 @@ def test_the_job_replaces_what_the_sensor_asked_for_and_tells_it_at_the_assets(s
 
 
 @pytest.mark.parametrize(("every", "cron"), [("30d", "17 3 * * *"), ("12h", "17 * * * *")])
-def test_the_schedule_looks_often_enough(shop: Shop, every: str, cron: str) -> None:
-    made = shop.assets(every)
+def test_the_schedule_looks_often_enough(unmade: Shop, every: str, cron: str) -> None:
+    made = unmade.assets(every)
 
     assert rotation_schedule(made, rotation_job(made)).cron_schedule == cron

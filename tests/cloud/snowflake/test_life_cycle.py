@@ -16,7 +16,9 @@ import pytest
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil_cloud.plan import differences
 from frazil_cloud.resource import RefusedYet
+from frazil_cloud.snowflake.ownership import Marked
 from frazil_cloud.snowflake.rights.grants import Grants
+from frazil_cloud.snowflake.tables import View
 from kit.clouds.in_snowflake import InSnowflake
 from kit.runs.waiting import wait_for
 
@@ -86,6 +88,23 @@ def test_a_refused_query_names_the_grant_that_is_missing(made: InSnowflake) -> N
         refused.value.todo
         == f'GRANT USAGE ON SCHEMA "{schema.replace(".", chr(34) + "." + chr(34))}" TO ROLE "{role}";'
     )
+
+
+def test_an_object_that_lost_its_comment_is_given_it_by_the_statement_that_the_error_names(
+    made: InSnowflake,
+) -> None:
+    """ "Give the deployment another name" alone would have made all of it a second time."""
+    owned = [each for each in made.resources.values() if isinstance(each, Marked) and each.its_own]
+    assert len(owned) > 5
+    for one in owned:
+        made.standin.as_(one.role, f"alter {one} set comment = 'of nobody'")
+        with pytest.raises(ConfigureError, match="is not of this deployment") as raised:
+            one.read({})
+        statement = raised.value.todo.partition("If it is its own: ")[2]
+        made.standin.as_(one.role, statement.rstrip(";"))
+
+    assert "snowflake/warehouse" not in made.changes()
+    assert made.faults() == {}
 
 
 def test_somebody_else_s_object_of_that_name_is_neither_taken_over_nor_dropped(
@@ -183,6 +202,18 @@ def test_a_table_that_is_written_all_the_time_is_behind_too_where_its_refresh_do
     assert (healed["refreshes"], healed["behind"]) == ("RUNNING", "")
     assert made.service().query(f"select count(*) from {shown}") > before
     assert made.changes() == made.faults() == {}
+
+
+def test_the_bucket_goes_after_all_that_reads_it(made: InSnowflake) -> None:
+    view = next(address for address, each in made.resources.items() if isinstance(each, View))
+
+    assert "aws/bucket" in needed(made, view)
+
+
+def needed(made: InSnowflake, address: str) -> set[str]:
+    """All that an object needs, and what that needs."""
+    own = {need for need in made.resources[address].needs if need in made.resources}
+    return own.union(*(needed(made, each) for each in own))
 
 
 def test_it_is_removed_and_removed_again_and_nothing_is_left(made: InSnowflake) -> None:

@@ -12,7 +12,6 @@ from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil_cloud.identities import settings_of
-from frazil_cloud.snowflake.tables import View
 from kit.clouds import in_snowflake
 from kit.clouds.cloud_aws import allow
 from kit.clouds.in_snowflake import ROWS, InSnowflake
@@ -60,16 +59,3 @@ def created(spec: TableSpec, clients: Clients) -> datetime:
         rows = connection.cursor().execute(f"show views like '{name}_CURRENT' in account").fetchall()
     ((at, *_),) = rows
     return at
-
-
-def test_the_bucket_goes_after_all_that_reads_it(made: InSnowflake) -> None:
-    view = next(address for address, each in made.resources.items() if isinstance(each, View))
-
-    assert "aws/bucket" in needed(made, view)
-    made.delete()
-
-
-def needed(made: InSnowflake, address: str) -> set[str]:
-    """All that an object needs, and what that needs."""
-    own = {need for need in made.resources[address].needs if need in made.resources}
-    return own.union(*(needed(made, each) for each in own))

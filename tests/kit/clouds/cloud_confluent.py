@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from threading import Thread
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 import requests
@@ -21,6 +23,7 @@ from frazil_cloud.confluent.objects import objects
 from frazil_cloud.confluent.removal import former
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import Facts, GoesWithAnother, Known, Resource
+from frazil_cloud.spec.confluent import KeyUse
 from frazil_cloud.spec.deployment import DeploymentSpec
 from frazil_local.cloud.confluent.knobs import Knobs
 from frazil_local.cloud.confluent.organization import Organization, Places, StoredObject
@@ -35,7 +38,7 @@ QUICK = {"provision": 0.02, "key_sync": 0.0, "rbac_sync": 0.0, "topic_sync": 0.0
 
 @dataclass(frozen=True)
 class Made:
-    """What a creation of the source systems' deployment left."""
+    """What the first creation of a deployment left."""
 
     objects: dict[str, dict[str, StoredObject]]
     secrets: dict[str, dict[str, str]]
@@ -47,11 +50,11 @@ class CloudConfluent:
     """The stand-in, and who asks: its administrator.
 
     Args:
-        made: What a first creation left, for the tests that begin with what is there.
+        made_before: What first creations left, by document, for the tests that begin with what is there.
     """
 
     organization: Organization
-    made_before: Made | None = None
+    made_before: dict[str, Made] = field(default_factory=dict)
 
     @property
     def is_untouched(self) -> bool:
@@ -304,26 +307,33 @@ class Deployed:
         """Makes what is missing; what tests begin with is made once, and copied for the others."""
         if not self._is_where_tests_begin:
             return self.apply()
-        if self.cloud.made_before is None:
+        document = json.dumps(self.document, sort_keys=True)
+        if document not in self.cloud.made_before:
             known = self.apply()
-            self.cloud.made_before = deepcopy(
-                Made(self.cloud.organization.objects, self.store.secrets, known)
-            )
+            stored = {name: self.store.get(name) or {} for name in self._secrets}
+            made = Made(self.cloud.organization.objects, stored, known)
+            self.cloud.made_before[document] = deepcopy(made)
             return known
-        again = deepcopy(self.cloud.made_before)
+        again = deepcopy(self.cloud.made_before[document])
         with self.cloud.organization.lock:
             self.cloud.organization.objects.update(again.objects)
-        self.store.secrets.update(again.secrets)
+        for name, values in again.secrets.items():
+            if values:
+                self.store.put(name, values, {"frazil": self.spec.name})
         return again.known
 
     @property
     def _is_where_tests_begin(self) -> bool:
-        """Whether all is as the fixtures make it: the source systems' deployment, and nothing there yet."""
-        return (
-            self == Deployed(self.cloud, store=self.store)
-            and not self.store.secrets
-            and self.cloud.is_untouched
-        )
+        """Whether all is as the fixtures make it: nothing special is asked for, and nothing there yet."""
+        is_plain = self == Deployed(self.cloud, self.document, self.store)
+        return is_plain and self.cloud.is_untouched and not any(map(self.store.get, self._secrets))
+
+    @property
+    def _secrets(self) -> list[str]:
+        """The names of all secrets that its keys may have."""
+        names = self.spec.names
+        both = ((names.secret(use), names.twin(use)) for use in get_args(KeyUse))
+        return [name for name in chain(*both) if name]
 
     def apply(self, patience: float = 30.0) -> Known:
         """Makes what is missing, never a copy: for tests of how it is made."""
