@@ -45,7 +45,7 @@ by-day-alone: $(READY)
 	pytest $(ALONE) -m "not nightly"
 
 nightly: $(READY) $(READERS)/.ready ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
-	FRAZIL_TEST_EXAMPLES=1 FRAZIL_TEST_COMPARED=4 FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(SERVERS) $(ALONE)
+	FRAZIL_TEST_EXAMPLES=1 FRAZIL_TEST_COMPARED=4 FRAZIL_TEST_FUZZ=200 FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(SERVERS) $(ALONE)
 
 unit: $(READY) ## Run the tests that need no servers, but for files that take long; UNIT="not nightly" runs these as well.
 	pytest tests/unit -m "$${UNIT:-not nightly and not longer}" --numprocesses 3 --dist worksteal

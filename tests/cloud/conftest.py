@@ -8,6 +8,7 @@ import pytest
 
 from kit.clouds.cloud_aws import CloudAws, cloud_aws
 from kit.clouds.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
+from kit.clouds.cloud_snowflake import CloudSnowflake, cloud_snowflake
 from kit.clouds.confluent_openapi import document
 from kit.runs.alone import alone, started_alone
 
@@ -30,6 +31,13 @@ def aws(aws_process: CloudAws) -> Iterator[CloudAws]:
     """An account with nothing in it, at an AWS that does as it should."""
     yield aws_process
     aws_process.reset()
+
+
+@pytest.fixture(scope="session")
+def snowflake_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
+    """A Snowflake whose grants count, and no AWS: it reads no tables."""
+    folder = tmp_path_factory.mktemp("snowflake")
+    yield from started_alone(cloud_snowflake(folder), folder)
 
 
 @pytest.fixture(scope="session")

@@ -256,6 +256,7 @@ def test_the_command_offers_every_generator_and_the_database_that_changes() -> N
     assert {kind.value for kind in Kind} == {*GENERATORS, Kind.NORTHWIND}
 
 
+@pytest.mark.nightly  # by day test_topics.py and cli/test_failures.py have it, and each waits for seconds
 def test_the_command_says_in_one_message_that_kafka_is_down(frazil: Command, fresh_name: str) -> None:
     nowhere = {"FRAZIL_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1"}
     done = frazil("generate", "stock_trades", "--count", "1", "--topic", fresh_name, **nowhere)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from frazil.checks.candidate import Preview, preview
 from frazil.connections import Connections
@@ -24,7 +20,7 @@ from frazil.spec.migrations import Drop, Migration
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from kit.records.topics import TRADE, Topic, create_topic
-from kit.runs.waiting import PATIENCE
+from kit.runs.shell import Command, Shell
 
 NESTED = {
     **TRADE,
@@ -215,40 +211,28 @@ def test_a_file_that_is_missing_or_of_no_known_format_is_a_clear_error(landed: T
 
 
 @pytest.fixture
-def frazil(landed: Topic, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def pipelines(landed: Topic, shell: Shell) -> Shell:
     """The command, with a pipeline of the landed table."""
-    table = {"topic": landed.name, "namespace": landed.spec.namespace}
-    defs = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": [table]}}
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one/defs.yaml").write_text(yaml.safe_dump(defs))
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [Path(sys.executable).with_name("frazil"), *arguments],
-            env={**os.environ, "FRAZIL_PIPELINES": str(tmp_path)},
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE,
-        )  # fmt: skip
-
-    return run
-
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+    shell.write({"topic": landed.name, "namespace": landed.spec.namespace})
+    return shell
 
 
 def test_the_command_guards_a_pull_request_by_its_exit_code(
-    frazil: Command, landed: Topic, tmp_path: Path
+    pipelines: Shell, landed: Topic, tmp_path: Path
 ) -> None:
     (tmp_path / "refused.avsc").write_text(json.dumps(record(SIDE, QUANTITY, VENUE)))
+    candidate = str(tmp_path / "refused.avsc")
 
-    result = frazil("schema", "diff", str(landed.things.table), "--candidate", "refused.avsc", "--json")
+    result = pipelines("schema", "diff", str(landed.things.table), "--candidate", candidate, "--json")
 
-    assert result.returncode == 1, result.stderr
-    document = json.loads(result.stdout)
+    assert result.code == 1, result.err
+    document = result.document
     assert (document["allowed"], document["verdicts"][0]["field"]) == (False, "symbol")
-    assert "1 of 1 changes would suspend table" in result.stderr
-    assert "  Next: Keep symbol in the schema" in result.stderr
+    assert "1 of 1 changes would suspend table" in result.err
+    assert "  Next: Keep symbol in the schema" in result.err
 
 
+@pytest.mark.usefixtures("pipelines")
 def test_a_suspended_table_is_described_with_its_verdicts_until_the_schema_is_withdrawn(
     frazil: Command, landed: Topic
 ) -> None:
@@ -260,9 +244,9 @@ def test_a_suspended_table_is_described_with_its_verdicts_until_the_schema_is_wi
     registry.delete_version(subject, 2)
     land(landed.spec, landed.connections)
 
-    assert refused.returncode == 3, refused.stderr
-    assert "field quantity: int can't become string" in refused.stderr
-    document = json.loads(described.stdout)
+    assert refused.code == 3, refused.err
+    assert "field quantity: int can't become string" in refused.err
+    document = described.document
     assert document["state"]["state"] == "suspended"
     assert [(v["field"], v["outcome"]) for v in document["schema"]] == [("quantity", "refused")]
     assert [s.state for s in table_states([landed.spec], landed.connections)] == ["current"]

@@ -12,7 +12,9 @@ import stat
 import subprocess
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -26,7 +28,7 @@ from kit.runs.processes import is_up, kill
 from kit.runs.waiting import PATIENCE
 from kit.stack.everywhere import read_everywhere, write_everywhere, written
 from kit.stack.own_stack import FRAZIL, Own
-from kit.stack.shared_stack import free_offset
+from kit.stack.shared_stack import bring_down, free_offset
 
 KEEPERS = ("storage", "aws", "kafka", "registry", "snowflake")
 """The parts that hold data."""
@@ -46,21 +48,44 @@ def own(stack: Settings, tmp_path_factory: pytest.TempPathFactory, offset: int) 
         own.up("--port-offset", str(offset))
         yield own
     finally:
-        own.frazil("down", "--wipe")
+        bring_down(own.home)
 
 
 @pytest.fixture
 def unstarted(stack_home: Home, tmp_path: Path) -> Iterator[Own]:
     own = Own(Home(tmp_path / "home"))
     yield own
-    own.frazil("down", "--wipe")
+    bring_down(own.home)
 
 
-def test_every_part_is_up_after_the_first_start(own: Own) -> None:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What commands of the stack said, each asked once: it takes seconds to start one."""
+
+    status: int
+    env: dict[str, Any]
+    folder: Path
+    """An empty one, in which they were run."""
+
+
+@pytest.fixture(scope="module")
+def told(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("empty")
+    status, env = (
+        subprocess.run(
+            [FRAZIL, *words], env=own.environment, cwd=folder, check=False, capture_output=True, text=True
+        )
+        for words in (["status"], ["env", "--json"])
+    )
+    return Told(status.returncode, json.loads(env.stdout), folder)
+
+
+def test_every_part_is_up_after_the_first_start(own: Own, told: Told) -> None:
     assert {name: part.state for name, part in own.parts.items()} == dict.fromkeys(PARTS, "up")
-    assert own.frazil("status").returncode == 0
+    assert told.status == 0
 
 
+@pytest.mark.nightly  # by day two starts at once find it running
 def test_a_second_start_finds_it_running(own: Own) -> None:
     before = own.pids
 
@@ -135,14 +160,12 @@ def test_together_they_hold_less_than_4_gigabytes_at_rest(own: Own) -> None:
     assert sum(part.memory for part in own.parts.values()) < 4 * 2**30
 
 
-def test_the_working_folder_stays_clean(own: Own, tmp_path: Path) -> None:
-    subprocess.run([FRAZIL, "status"], cwd=tmp_path, check=False, capture_output=True)
-
-    assert list(tmp_path.iterdir()) == []
+def test_the_working_folder_stays_clean(told: Told) -> None:
+    assert list(told.folder.iterdir()) == []
 
 
-def test_env_gives_scripts_what_they_need(own: Own) -> None:
-    given = json.loads(own.frazil("env", "--json").stdout)
+def test_env_gives_scripts_what_they_need(told: Told) -> None:
+    given = told.env
 
     assert given["dagster_home"]
     assert {"region", "access_key", "secret_key"} <= set(given["aws"])
@@ -154,23 +177,23 @@ def test_env_gives_scripts_what_they_need(own: Own) -> None:
     ))  # fmt: skip
 
 
-def test_the_shell_takes_the_exports_of_env(own: Own) -> None:
+def test_the_shell_takes_the_exports_of_env(own: Own, told: Told) -> None:
     script = 'eval "$("$0" env)" && echo "$DAGSTER_HOME|$AWS_ACCESS_KEY_ID|$FRAZIL_AWS__SECRET_KEY"'
 
     done = subprocess.run(
         ["sh", "-c", script, FRAZIL], env=own.environment, capture_output=True, text=True, check=True
     )
 
-    given = json.loads(own.frazil("env", "--json").stdout)
+    given = told.env
     expected = [given["dagster_home"], given["aws"]["access_key"], given["aws"]["secret_key"]]
     assert done.stdout.strip().split("|") == expected
 
 
 def test_other_ports_are_refused_while_it_runs(own: Own) -> None:
-    result = own.frazil("up", "--port", "glue=1234")
+    result = own.here("up", "--port", "glue=1234")
 
-    assert result.returncode == 1
-    assert "runs with other ports" in result.stderr
+    assert result.code == 1
+    assert "runs with other ports" in result.err
     assert own.settings.glue.endpoint != "http://127.0.0.1:1234"
 
 
@@ -185,11 +208,11 @@ def test_a_crashed_part_is_shown_and_started_again_alone(own: Own) -> None:
     before = own.pids
     kill([psutil.Process(before["aws"])])
 
-    crashed = own.frazil("status", "--json")
+    crashed = own.here("status", "--json")
     own.up()
 
-    assert crashed.returncode == 5
-    dead = [part["name"] for part in json.loads(crashed.stdout)["parts"] if part["state"] == "dead"]
+    assert crashed.code == 5
+    dead = [part["name"] for part in crashed.document["parts"] if part["state"] == "dead"]
     assert dead == ["aws"]
     after = own.pids
     assert after.pop("aws") != before.pop("aws")

@@ -46,6 +46,7 @@ def test_what_is_there_already_is_said_so(aws: CloudAws) -> None:
         iam.create_role(RoleName="r", AssumeRolePolicyDocument=policy(trust("glue.amazonaws.com")))
 
 
+@pytest.mark.each_time("s3", "iam")  # pages of ssm are below
 @pytest.mark.parametrize("service", ["s3", "iam", "ssm"])
 def test_too_many_calls_are_asked_to_come_later(aws: CloudAws, service: str) -> None:
     us = Aws(aws.settings)
@@ -55,7 +56,7 @@ def test_too_many_calls_are_asked_to_come_later(aws: CloudAws, service: str) -> 
         _any_call(us, service)
 
 
-@pytest.mark.each_time("lose-s3", "fail-iam", "drop-ssm")
+@pytest.mark.each_time("fail-iam")  # one that is lost, and one that is dropped, are below
 @pytest.mark.parametrize("service", ["s3", "iam", "ssm"])
 @pytest.mark.parametrize("fault", ["fail", "lose", "drop"])
 def test_an_answer_that_does_not_come_leaves_it_open_what_was_done(

@@ -74,6 +74,11 @@ def test_every_third_answer_is_lost_and_every_seventh_call_is_too_many(lab: Made
     lab.cloud.turn()
 
     assert lab.drift() == {}
+
+
+@pytest.mark.nightly  # by day confluent/test_faults.py removes a deployment by such answers
+def test_it_goes_though_every_third_answer_is_lost_and_every_seventh_call_is_too_many(lab: MadeAtAws) -> None:
+    lab.create()
     lab.cloud.turn(lose_every=3, throttle_every=7)
     lab.destroy()
     lab.cloud.turn()

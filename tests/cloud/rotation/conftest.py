@@ -1,4 +1,4 @@
-"""A Snowflake for the tests of rotation, and a user whose keys are turned."""
+"""A user of Snowflake whose keys are turned."""
 
 from __future__ import annotations
 
@@ -7,20 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from kit.clouds.cloud_aws import CloudAws
-from kit.clouds.cloud_snowflake import CloudSnowflake, cloud_snowflake
+from kit.clouds.cloud_snowflake import CloudSnowflake
 from kit.deployments.rotations import Administrator, RsaLab
-from kit.runs.alone import started_alone
 
 
 @pytest.fixture(scope="session")
-def standin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudSnowflake]:
-    folder = tmp_path_factory.mktemp("snowflake")
-    yield from started_alone(cloud_snowflake(folder), folder)
-
-
-@pytest.fixture(scope="session")
-def administrator(standin: CloudSnowflake) -> Iterator[Administrator]:
-    administrator = Administrator.of(standin)
+def administrator(snowflake_alone: CloudSnowflake) -> Iterator[Administrator]:
+    administrator = Administrator.of(snowflake_alone)
     yield administrator
     administrator.close()
 

@@ -26,7 +26,7 @@ from kit.drawn.mutation import Mutator
 
 __all__ = ["COUNT", "SEED", "fuzz"]
 
-COUNT = int(os.environ.get("FRAZIL_TEST_FUZZ", "200"))
+COUNT = int(os.environ.get("FRAZIL_TEST_FUZZ", "100"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED") or time.time_ns() % 100_000 if COUNT > 1000 else 11)
 
 _CPU_SECONDS = 5.0

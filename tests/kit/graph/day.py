@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -10,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,13 +19,12 @@ import pytest
 import yaml
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from frazil.cli.main import run
 from frazil.definitions import defs
 from frazil_local.home import Home, write_private
 from frazil_local.ports import recall, url
 from kit.logins.planted import ELSEWHERE, Planting, profile_of_a_day
 from kit.logins.receivers import mail_receiver, web_receiver
-from kit.runs.shell import TABLES, TOPICS
+from kit.runs.shell import TABLES, TOPICS, run_here
 from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.own_stack import Own
 from resources.connections import FrazilConnections
@@ -82,14 +80,9 @@ class Day:
         return self.folder / "others"
 
     def command(self, *arguments: str) -> None:
-        """A command of Frazil, in this process: another one takes seconds to import what it needs."""
-        out, name = io.StringIO(), " ".join(arguments)
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(out):
-            patch.setattr(sys, "argv", ["frazil", *arguments])
-            with pytest.raises(SystemExit) as ended:
-                run()
-
-        self.codes[name], self.outputs[name] = int(ended.value.code or 0), out.getvalue()
+        """A command of Frazil, and what it said."""
+        name, said = " ".join(arguments), run_here(*arguments)
+        self.codes[name], self.outputs[name] = said.code, said.out + said.err
 
     def materialize(self, *paths: str) -> None:
         """A run of Dagster by its own command line."""

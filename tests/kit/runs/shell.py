@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -101,3 +103,15 @@ class Command:
                 run()
         out, err = self.capture.readouterr()
         return Output(int(ended.value.code or 0), out, err)
+
+
+def run_here(*arguments: str, **environment: str) -> Output:
+    """The command in this process, where no test captures what it says."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["frazil", *arguments])
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            run()
+    return Output(int(ended.value.code or 0), out.getvalue(), err.getvalue())

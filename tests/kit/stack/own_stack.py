@@ -17,6 +17,7 @@ from frazil.settings.profile import Settings
 from frazil_local.home import Home
 from frazil_local.parts import known_stack
 from frazil_local.stack import Stack, Status
+from kit.runs.shell import Output, run_here
 
 T = TypeVar("T")
 
@@ -41,6 +42,10 @@ class Own:
             text=True,
             check=False,
         )
+
+    def here(self, *arguments: str) -> Output:
+        """The same in this process, which is quicker."""
+        return run_here(*arguments, FRAZIL_HOME=str(self.home.root))
 
     @property
     def environment(self) -> dict[str, str]:

@@ -216,11 +216,11 @@ def test_a_table_that_is_not_there_is_an_error_in_words(shell: Shell, topic: Top
 
 
 def test_the_command_serves_this_machine_alone_and_refuses_a_page_with_a_mistake(
-    shell: Shell, topic: Topic, name: str
+    shell: Shell, frazil: Command, topic: Topic, name: str
 ) -> None:
     file = shell.pipelines / "one" / "dashboard.yaml"
     file.write_text(PAGE.format(table=name).replace("$least", "$lest"))
-    refused = shell("dashboard")
+    refused = frazil("dashboard")
     file.write_text(PAGE.format(table=name))
     port = free_port()
     command = [FRAZIL, "dashboard", "--port", str(port), "--json"]

@@ -106,8 +106,10 @@ def test_only_what_no_pipeline_names_is_dropped(
 
 
 def test_a_person_is_asked_first_and_nothing_is_dropped_while_a_pipeline_that_may_name_it_is_broken(
-    frazil: Command, shell: Shell, topic: Topic, name: str
+    frazil: Command, shell: Shell, topic: Topic
 ) -> None:
+    land(topic.spec, topic.connections)
+    name = str(topic.things.table)
     asked = frazil("reset", name)
     file = shell.pipelines / "one" / "defs.yaml"
     file.write_text(file.read_text().replace("on_bad_record", "on_bad_rekord"))

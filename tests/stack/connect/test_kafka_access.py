@@ -1,7 +1,11 @@
-"""A Kafka that asks who is there: each way in lands records, and each no says what to fix."""
+"""A Kafka that asks who is there: each way in lands records, and each no says what to fix.
+
+A client lives while its key is replaced.
+"""
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -9,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    AdminClient,
+    NewTopic,
     ResourcePatternType,
     ResourceType,
 )
@@ -22,11 +29,14 @@ from frazil.connections import Connections
 from frazil.doctor.probe import Patient
 from frazil.doctor.run import examine
 from frazil.errors import ConfigureError, PartDownError
-from frazil.kafka.facts import topic_fact
+from frazil.kafka.clients import consumer
+from frazil.kafka.facts import describe, topic_fact
 from frazil.kafka.probe import open_probe
 from frazil.landing.land import land
+from frazil.settings import reference
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil_local.authority import Authority
+from kit.logins.kafka_key import KeyOfKafka
 from kit.logins.tokens import CLIENT, SECRET, Tokens
 from kit.records.topics import topic_maker
 from kit.runs.waiting import PATIENCE, wait_for
@@ -176,3 +186,66 @@ def allow(superuser: Clients, topic: str, user: str, operation: AclOperation) ->
     acl = AclBinding(ResourceType.TOPIC, topic, everywhere, f"User:{user}", "*", operation, allowed)
     for future in superuser.admin.create_acls([acl]).values():
         future.result(PATIENCE)
+
+
+TOPIC = "of_those_whose_key_is_replaced"
+
+
+@pytest.fixture(scope="module")
+def lasting(kafka: LockedKafka) -> LockedKafka:
+    """The same Kafka, with a topic."""
+    admin = AdminClient({"bootstrap.servers": kafka.at("OPEN")})
+    admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(PATIENCE)
+    return kafka
+
+
+@pytest.fixture
+def key(lasting: LockedKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeyOfKafka:
+    monkeypatch.setattr(reference, "_RESTING_SECONDS", 0.0)
+    key = KeyOfKafka(lasting, tmp_path)
+    key.replace()
+    return key
+
+
+def test_a_question_is_answered_though_the_key_was_replaced_since_it_was_read(key: KeyOfKafka) -> None:
+    clients = Clients(key.settings())
+    key.replace()
+
+    # A busy machine may take longer than the default; with the old key all of it passes first.
+    assert list(describe(clients.admin, [TOPIC], timeout=12)) == [TOPIC]
+
+
+def test_a_consumer_goes_on_with_the_new_key(key: KeyOfKafka) -> None:
+    settings = key.settings()
+    key.replace()
+    reader = consumer(settings)
+
+    def reads() -> bool:
+        reader.poll(0.2)
+        reader.login.mend(reader)
+        try:
+            return TOPIC in reader.list_topics(timeout=1).topics
+        except KafkaException:
+            return False
+
+    wait_for(reads)
+    reader.close()
+
+
+@pytest.mark.nightly
+def test_who_is_refused_and_finds_no_other_key_is_told_and_goes_on_once_there_is_one(key: KeyOfKafka) -> None:
+    clients = Clients(key.settings())
+    key.replace(written=False)
+    with pytest.raises(ConfigureError, match="gives no access"):
+        describe(clients.admin, [TOPIC])
+
+    key.write()
+
+    assert list(describe(clients.admin, [TOPIC])) == [TOPIC]
+
+
+def test_the_settings_show_the_key_and_not_its_secret(key: KeyOfKafka) -> None:
+    shown = json.dumps(key.settings().model_dump(mode="json"))
+
+    assert key.name in shown
+    assert f"secret-{key.number}" not in shown

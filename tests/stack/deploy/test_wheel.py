@@ -102,6 +102,7 @@ def test_it_loads_pipelines_from_elsewhere(installed: Environment, pipelines: Pa
     assert {"kafka/orders", "iceberg/local/orders"} <= set(json.loads(done.stdout))
 
 
+@pytest.mark.nightly  # by day unit/test_without_the_extras.py runs what the wheel has without the extras
 def test_its_doctor_says_what_does_not_answer(installed: Environment, pipelines: Path) -> None:
     frazil = installed.folder / "bin" / "frazil"
     asked = ("doctor", "--json", "--seconds", "60", "--pipeline", "shop")

@@ -67,16 +67,6 @@ def trades(connections: Connections) -> Iterator[None]:
     forget(connections, "trades", "large_trades", "trades__dead_letters")
 
 
-def test_the_environment_of_the_clone_holds_nothing_of_the_checkout(reader: Reader) -> None:
-    look = "import frazil, assets, sensors; print(*frazil.__path__, *assets.__path__, *sensors.__path__)"
-    python = reader.start / ".venv" / "bin" / "python"
-    done = subprocess.run(
-        [python, "-c", look], cwd=reader.scratch, capture_output=True, text=True, check=True
-    )
-
-    assert [place for place in done.stdout.split() if not Path(place).is_relative_to(reader.start)] == []
-
-
 @pytest.mark.nightly
 def test_the_tutorial_leads_from_a_producer_to_a_table_of_a_table(
     reader: Reader, coffees: None, connections: Connections
@@ -90,6 +80,8 @@ def test_the_tutorial_leads_from_a_producer_to_a_table_of_a_table(
 def test_the_example_of_the_readme_makes_both_tables(
     reader: Reader, trades: None, connections: Connections
 ) -> None:
+    assert of_the_checkout(reader) == []
+
     reader.do(ROOT / "README.md", left_out=["make demo", "make test"])
 
     landed, large = (
@@ -98,6 +90,16 @@ def test_the_example_of_the_readme_makes_both_tables(
     )
     assert landed.num_rows == 1000
     assert large.num_rows == sum(quantity > 4000 for quantity in landed["quantity"].to_pylist()) > 0
+
+
+def of_the_checkout(reader: Reader) -> list[str]:
+    """Places from which the clone's environment takes Frazil, and that are not the clone's own."""
+    look = "import frazil, assets, sensors; print(*frazil.__path__, *assets.__path__, *sensors.__path__)"
+    python = reader.start / ".venv" / "bin" / "python"
+    done = subprocess.run(
+        [python, "-c", look], cwd=reader.scratch, capture_output=True, text=True, check=True
+    )
+    return [place for place in done.stdout.split() if not Path(place).is_relative_to(reader.start)]
 
 
 OF_ONE_TASK = {

@@ -336,6 +336,7 @@ def test_a_shell_needs_no_more_than_the_virtual_environment(
     assert run_check("glue_pointer", graph.topics[0].spec, graph.topics[0].connections).passed
 
 
+@pytest.mark.nightly  # by day commands themselves tell it: cli/test_commands.py and cli/test_accept.py
 def test_dagster_hears_of_what_the_command_line_did(
     make_graph: MakeGraph, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

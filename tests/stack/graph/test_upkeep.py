@@ -120,7 +120,7 @@ def test_the_first_tick_works_on_a_table_that_some_other_tool_wrote(
 def test_every_job_works_on_several_tables_in_one_run(
     make_graph: MakeGraph, instance: dg.DagsterInstance, kind: str
 ) -> None:
-    graph = make_graph(AT_ONCE, AT_ONCE, AT_ONCE)
+    graph = make_graph(AT_ONCE, AT_ONCE)
     names = [topic.things for topic in graph.topics]
     for topic in graph.topics:
         foreign(topic, 2)

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from kit.graph.day import events, log_events
 from kit.logins.leaks import Search
 from kit.readers.stored import files_under
 from kit.records.topics import Topic, create_topic
-from kit.runs.shell import TOPICS
+from kit.runs.shell import TOPICS, run_here
 from kit.runs.waiting import PATIENCE
 from kit.stack.own_stack import Own
 from kit.stack.shared_stack import bring_down, bring_up, is_to_stay
@@ -119,25 +120,25 @@ def work(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
     for each in ("dagster", "tmp"):
         (kept / each).mkdir(parents=True)
     environment = {
-        **own.environment, "FRAZIL_NAMED_KEYS": json.dumps(keys), "FRAZIL_PIPELINES": str(folder),
-        "DAGSTER_HOME": str(kept / "dagster"), "FRAZIL_LOG__LEVEL": "DEBUG", "TMPDIR": str(kept / "tmp"),
+        "FRAZIL_HOME": str(own.home.root), "FRAZIL_NAMED_KEYS": json.dumps(keys),
+        "FRAZIL_PIPELINES": str(folder), "DAGSTER_HOME": str(kept / "dagster"), "FRAZIL_LOG__LEVEL": "DEBUG",
+        "TMPDIR": str(kept / "tmp"),
     }  # fmt: skip
-    programs = {
-        "dagster": [
-            "dagster",
-            "asset",
-            "materialize",
-            "-m",
-            "frazil.definitions",
-            "--select",
-            "kind:iceberg",
-        ],
-        "land": ["frazil", "land", f"{NAMESPACE}.others"],
-        "sync": ["frazil", "sync", f"{NAMESPACE}.people"],
-        "describe": ["frazil", "describe", f"{NAMESPACE}.people"],
-        "check": ["frazil", "check", f"{NAMESPACE}.people", "--values", "50"],
-    }
-    outputs = {name: _output(command, environment) for name, command in programs.items()}
+    run = ["dagster", "asset", "materialize", "-m", "frazil.definitions", "--select", "kind:iceberg"]
+    commands = [
+        ("land", f"{NAMESPACE}.others"),
+        ("sync", f"{NAMESPACE}.people"),
+        ("describe", f"{NAMESPACE}.people"),
+        ("check", f"{NAMESPACE}.people", "--values", "50"),
+    ]
+    outputs = {"dagster": _output(run, {**os.environ, **environment})}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setattr(tempfile, "tempdir", str(kept / "tmp"))
+        for words in commands:
+            said = run_here(*words)
+            outputs[words[0]] = said.out + said.err
     return Work(own, connections, topic, outputs, kept)
 
 

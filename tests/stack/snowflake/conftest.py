@@ -20,9 +20,11 @@ from kit.wires.wire import Wire, wired
 def standin(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
     """A stand-in with a schema `frz.s`, a volume `v` and an integration `g`.
 
-    What tests make there has fresh names.
+    It looks into catalogs before each statement, where it does so by itself. What tests make there has
+    fresh names.
     """
-    with StandIn(tmp_path_factory.mktemp("snowflake"), over_stack(stack)) as started:
+    environment = {**over_stack(stack), "FRAZIL_SNOWFLAKE_PACE": "0"}
+    with StandIn(tmp_path_factory.mktemp("snowflake"), environment) as started:
         started.rows("create database frz", "create schema frz.s", *access_sql(stack))
         yield started
 

@@ -19,7 +19,7 @@ from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.readers.trades import Trades, make_trades
-from kit.stack.standin import ROLE_ARN, StandIn, access_sql, over_stack
+from kit.stack.standin import ROLE_ARN, StandIn
 
 INTEGRATION = (
     "create catalog integration r catalog_source = iceberg_rest table_format = iceberg "
@@ -63,16 +63,15 @@ class Linked:
 
 
 @pytest.fixture(scope="module")
-def standin(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
-    """One that looks into its catalogs before each statement."""
-    environment = {**over_stack(stack), "FRAZIL_SNOWFLAKE_PACE": "0"}
-    with StandIn(tmp_path_factory.mktemp("linked"), environment) as started:
-        started.rows(*access_sql(stack), INTEGRATION)
-        yield started
+def with_rest(standin: StandIn) -> StandIn:
+    """With an integration over which databases can be linked."""
+    standin.rows(INTEGRATION)
+    return standin
 
 
 @pytest.fixture
-def linked(standin: StandIn, connections: Connections, fresh_name: str) -> Iterator[Linked]:
+def linked(with_rest: StandIn, connections: Connections, fresh_name: str) -> Iterator[Linked]:
+    standin = with_rest
     trades = make_trades(connections, fresh_name, namespace=fresh_name)
     standin.rows(LINKED.format(trades.names.table.namespace))
     own = {

@@ -16,7 +16,7 @@ from kit.wires.wire import Fate, Wire
 FATES: tuple[Fate, ...] = ("dropped", "cut", "failed", "halved", "refused")
 
 
-@pytest.mark.each_time("dropped", "refused")
+@pytest.mark.each_time("dropped")  # by day test_down_for_long.py has one that is refused
 @pytest.mark.parametrize("fate", FATES)
 def test_what_befalls_a_statement_is_made_good_or_told_as_unknown(
     wire_and_clients: tuple[Wire, Connections], trades: Trades, fate: Fate
