@@ -59,7 +59,7 @@ def unstarted(stack_home: Home, tmp_path: Path) -> Iterator[Own]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Answers:
     """What commands of the stack said, each asked once: it takes seconds to start one."""
 
     status: int
@@ -69,7 +69,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Told:
+def answers(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Answers:
     folder = tmp_path_factory.mktemp("empty")
     status, env = (
         subprocess.run(
@@ -77,12 +77,12 @@ def told(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Told:
         )
         for words in (["status"], ["env", "--json"])
     )
-    return Told(status.returncode, json.loads(env.stdout), folder)
+    return Answers(status.returncode, json.loads(env.stdout), folder)
 
 
-def test_every_part_is_up_after_the_first_start(own: Own, told: Told) -> None:
+def test_every_part_is_up_after_the_first_start(own: Own, answers: Answers) -> None:
     assert {name: part.state for name, part in own.parts.items()} == dict.fromkeys(PARTS, "up")
-    assert told.status == 0
+    assert answers.status == 0
 
 
 @pytest.mark.nightly  # by day two starts at once find it running
@@ -160,12 +160,12 @@ def test_together_they_hold_less_than_4_gigabytes_at_rest(own: Own) -> None:
     assert sum(part.memory for part in own.parts.values()) < 4 * 2**30
 
 
-def test_the_working_folder_stays_clean(told: Told) -> None:
-    assert list(told.folder.iterdir()) == []
+def test_the_working_folder_stays_clean(answers: Answers) -> None:
+    assert list(answers.folder.iterdir()) == []
 
 
-def test_env_gives_scripts_what_they_need(told: Told) -> None:
-    given = told.env
+def test_env_gives_scripts_what_they_need(answers: Answers) -> None:
+    given = answers.env
 
     assert given["dagster_home"]
     assert {"region", "access_key", "secret_key"} <= set(given["aws"])
@@ -177,14 +177,14 @@ def test_env_gives_scripts_what_they_need(told: Told) -> None:
     ))  # fmt: skip
 
 
-def test_the_shell_takes_the_exports_of_env(own: Own, told: Told) -> None:
+def test_the_shell_takes_the_exports_of_env(own: Own, answers: Answers) -> None:
     script = 'eval "$("$0" env)" && echo "$DAGSTER_HOME|$AWS_ACCESS_KEY_ID|$FRAZIL_AWS__SECRET_KEY"'
 
     done = subprocess.run(
         ["sh", "-c", script, FRAZIL], env=own.environment, capture_output=True, text=True, check=True
     )
 
-    given = told.env
+    given = answers.env
     expected = [given["dagster_home"], given["aws"]["access_key"], given["aws"]["secret_key"]]
     assert done.stdout.strip().split("|") == expected
 

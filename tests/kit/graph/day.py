@@ -81,8 +81,8 @@ class Day:
 
     def command(self, *arguments: str) -> None:
         """A command of Frazil, and what it said."""
-        name, said = " ".join(arguments), run_here(*arguments)
-        self.codes[name], self.outputs[name] = said.code, said.out + said.err
+        name, output = " ".join(arguments), run_here(*arguments)
+        self.codes[name], self.outputs[name] = output.code, output.out + output.err
 
     def materialize(self, *paths: str) -> None:
         """A run of Dagster by its own command line."""

@@ -137,8 +137,8 @@ def work(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
             patch.setenv(name, value)
         patch.setattr(tempfile, "tempdir", str(kept / "tmp"))
         for words in commands:
-            said = run_here(*words)
-            outputs[words[0]] = said.out + said.err
+            output = run_here(*words)
+            outputs[words[0]] = output.out + output.err
     return Work(own, connections, topic, outputs, kept)
 
 
