@@ -17,6 +17,7 @@ from frazil.landing.many import land_many
 from frazil.landing.position.published import published_by
 from frazil.landing.position.state import TableState
 from frazil.landing.report import LandingReport
+from frazil.spec.topic import TableSpec
 from resources.connections import FrazilConnections
 from resources.events import (
     as_reported,
@@ -46,32 +47,50 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, frazil: FrazilConnections
     ) -> Iterator[dg.MaterializeResult[Any]]:
         chosen = [t for k, t in by_key.items() if k in context.selected_asset_keys]
-        specs = [t.spec for t in chosen]
-        left, failed = {id(t.spec): t for t in chosen}, dict[str, Exception]()
-        outcomes = land_many(specs, frazil.connections, run_id=context.run.run_id)
-        try:
-            for spec, outcome in outcomes:
-                table = left[id(spec)]
-                try:
-                    result = _landed(context, table, outcome, frazil.of(spec))
-                except Exception as e:  # noqa: BLE001 - it is the result of this table
-                    failed[str(table.things.table)] = e
-                    _tell_stopped(context, table, e, frazil)
-                    frazil.send_failure(context.run, table.spec, "land", e)
-                else:
-                    yield result
-                    if isinstance(outcome, LandingReport):
-                        report_own_checks(context.instance, spec, frazil.of(spec), outcome.checks)
-                        frazil.send_lineage(context.run, [(spec, outcome)])
-                del left[id(spec)]
-        except BaseException:  # somebody terminates the run
-            outcomes.close()
-            _tell_committed(context, left.values(), frazil)
-            raise
-        if failed:
-            raise failure(context, "could not be landed", failed, len(chosen))
+        yield from _Step(context, frazil, chosen).land()
 
     return land_tables
+
+
+class _Step:
+    """One run of the step: what it is to land, and what of it failed."""
+
+    def __init__(
+        self, context: dg.AssetExecutionContext, frazil: FrazilConnections, tables: Sequence[TopicTable]
+    ) -> None:
+        self._context, self._frazil, self._count = context, frazil, len(tables)
+        self._left, self._failed = {id(t.spec): t for t in tables}, dict[str, Exception]()
+
+    def land(self) -> Iterator[dg.MaterializeResult[Any]]:
+        """Lands the tables, and gives the result of each that can be landed."""
+        specs, run_id = [t.spec for t in self._left.values()], self._context.run.run_id
+        outcomes = land_many(specs, self._frazil.connections, run_id=run_id)
+        try:
+            for spec, outcome in outcomes:
+                yield from self._result(spec, outcome)
+                del self._left[id(spec)]
+        except BaseException:  # somebody terminates the run
+            outcomes.close()
+            _tell_committed(self._context, self._left.values(), self._frazil)
+            raise
+        if self._failed:
+            raise failure(self._context, "could not be landed", self._failed, self._count)
+
+    def _result(
+        self, spec: TableSpec, outcome: LandingReport | TableState | Exception
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        context, frazil, table = self._context, self._frazil, self._left[id(spec)]
+        try:
+            result = _landed(context, table, outcome, frazil.of(spec))
+        except Exception as e:  # noqa: BLE001 - it is the result of this table
+            self._failed[str(table.things.table)] = e
+            _tell_stopped(context, table, e, frazil)
+            frazil.send_failure(context.run, table.spec, "land", e)
+            return
+        yield result
+        if isinstance(outcome, LandingReport):
+            report_own_checks(context.instance, spec, frazil.of(spec), outcome.checks)
+            frazil.send_lineage(context.run, [(spec, outcome)])
 
 
 def _spec(table: TopicTable) -> dg.AssetSpec:

@@ -76,10 +76,29 @@ def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]
 def _limits(census: Census, upkeep: Upkeep, name: str, kept: int) -> list[_Limit]:
     """The limits of what upkeep can fix; `kept` snapshots are waited for by readers, and do not count."""
     compact = f"`frazil compact {name}`"
-    most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)
-    most_small, most_manifests, most_snapshots = (_SLACK * int(limit) for limit in most)
+    most_manifests, most_snapshots = (_SLACK * int(n) for n in (upkeep.manifests, upkeep.max_snapshots))
     waits = f", of which readers still need {kept}" if kept else ""
-    share, most_deletes = upkeep.deleted_share, _SLACK * max(1, upkeep.delete_files)
+    return [
+        *_file_limits(census, upkeep, compact),
+        _Limit(
+            f"{census.manifests} manifests, {most_manifests} allowed",
+            census.manifests, most_manifests, compact,
+        ),
+        _Limit(
+            f"{census.snapshots} snapshots{waits}, {most_snapshots} allowed",
+            census.snapshots - kept, most_snapshots, f"`frazil expire {name}`",
+        ),
+        _Limit(
+            f"{len(census.dead_branches)} dead branches",
+            len(census.dead_branches), 0, compact,
+        ),
+    ]  # fmt: skip
+
+
+def _file_limits(census: Census, upkeep: Upkeep, compact: str) -> list[_Limit]:
+    """Those of data files and delete files, which a compaction fixes."""
+    most_small, most_deletes = _SLACK * int(upkeep.small_bytes), _SLACK * max(1, upkeep.delete_files)
+    share = upkeep.deleted_share
     return [
         _Limit(
             f"small files to be compacted hold {size_text(census.waiting)}, {size_text(most_small)} allowed",
@@ -96,18 +115,6 @@ def _limits(census: Census, upkeep: Upkeep, name: str, kept: int) -> list[_Limit
         _Limit(
             f"up to {census.most_deletes} delete files must be opened for a file, {most_deletes} allowed",
             census.most_deletes, most_deletes, compact,
-        ),
-        _Limit(
-            f"{census.manifests} manifests, {most_manifests} allowed",
-            census.manifests, most_manifests, compact,
-        ),
-        _Limit(
-            f"{census.snapshots} snapshots{waits}, {most_snapshots} allowed",
-            census.snapshots - kept, most_snapshots, f"`frazil expire {name}`",
-        ),
-        _Limit(
-            f"{len(census.dead_branches)} dead branches",
-            len(census.dead_branches), 0, compact,
         ),
     ]  # fmt: skip
 

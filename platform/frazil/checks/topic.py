@@ -131,16 +131,9 @@ def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
 def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
     """The same of a table that was looked at already. A topic that is quiet makes no table stale."""
     if state.state == "topic missing":
-        gone = (
-            f"Topic {state.topic} does not exist: nobody can tell whether its table is current. Make it, "
-            f"`frazil land {state.identifier} --make-topic`, or fix the topic's name in defs.yaml."
-        )
-        return Verdict(False, gone, {}, severity="WARN")
+        return _missing(state)
     if state.state in BLOCKED:
-        stopped = f"{state.identifier} is stopped ({state.state}): {state.reason.rstrip('.')}."
-        following = _NEXT.get(state.state, "").format(state.identifier)
-        severity: Severity = "WARN" if state.state == "paused" else "ERROR"
-        return Verdict(False, f"{stopped} {following}".rstrip(), {"lag": state.lag}, severity=severity)
+        return _blocked(state)
     limit = state.land_interval.freshness if state.land_interval else spec.freshness
     late = (
         "never landed"
@@ -162,6 +155,21 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
     if state.held:
         numbers["behind_transaction"] = state.held
     return Verdict(passed, text, numbers, severity="WARN")
+
+
+def _missing(state: TableState) -> Verdict:
+    text = (
+        f"Topic {state.topic} does not exist: nobody can tell whether its table is current. Make it, "
+        f"`frazil land {state.identifier} --make-topic`, or fix the topic's name in defs.yaml."
+    )
+    return Verdict(False, text, {}, severity="WARN")
+
+
+def _blocked(state: TableState) -> Verdict:
+    stopped = f"{state.identifier} is stopped ({state.state}): {state.reason.rstrip('.')}."
+    following = _NEXT.get(state.state, "").format(state.identifier)
+    severity: Severity = "WARN" if state.state == "paused" else "ERROR"
+    return Verdict(False, f"{stopped} {following}".rstrip(), {"lag": state.lag}, severity=severity)
 
 
 def judge_dead_letters(subject: Subject[TableSpec]) -> Verdict:

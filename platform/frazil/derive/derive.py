@@ -207,7 +207,27 @@ class _Derivation:
         self, plan: Plan, table: Table, result: Result, bad: int, work: str,
         outcomes: tuple[CheckOutcome, ...],
     ) -> DeriveReport:  # fmt: skip
-        entry = DerivedLedger(
+        entry = self._entry(plan, result, bad, work, outcomes)
+        if plan.rebuild:
+            refuse_lost_inputs(self._handle, plan)
+        self._keep_letters(plan, table, entry)
+        # Behind the look at the table: who forgets rows of an input from now on finds the table there.
+        refuse_forgotten(self._handle, plan)
+        with files_there(table):
+            deletes = delete_manifests(table) if result.removed else frozenset[str]()
+        staged = Derived(
+            result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed, deletes,
+            forgettings(table.metadata),
+        )  # fmt: skip
+        published = publish(self._handle, staged)
+        self._done("published")
+        return report_of(self._spec, str(self._handle), plan, entry, result, published, outcomes)
+
+    def _entry(
+        self, plan: Plan, result: Result, bad: int, work: str, outcomes: tuple[CheckOutcome, ...]
+    ) -> DerivedLedger:
+        """What the commit says of itself."""
+        return DerivedLedger(
             inputs=plan.positions,
             query=self._computation.fingerprint,
             derivation=work,
@@ -224,20 +244,6 @@ class _Derivation:
             run_id=self._run_id,
             version=version("frazil"),
         )
-        if plan.rebuild:
-            refuse_lost_inputs(self._handle, plan)
-        self._keep_letters(plan, table, entry)
-        # Behind the look at the table: who forgets rows of an input from now on finds the table there.
-        refuse_forgotten(self._handle, plan)
-        with files_there(table):
-            deletes = delete_manifests(table) if result.removed else frozenset[str]()
-        staged = Derived(
-            result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed, deletes,
-            forgettings(table.metadata),
-        )  # fmt: skip
-        published = publish(self._handle, staged)
-        self._done("published")
-        return report_of(self._spec, str(self._handle), plan, entry, result, published, outcomes)
 
     def _read(self, plan: Plan) -> dict[str, int]:
         """How many rows of each input were read."""

@@ -105,39 +105,45 @@ def make_plan(
         QueryChangedError: The rows that are there come from another query.
     """
     # Before the inputs: a position that others move on meanwhile must not look as if an input went back.
-    table, letters = (
-        handle.load_or_none(),
-        handle.dead_letters.load_or_none(),
-    )
+    table, letters = handle.load_or_none(), handle.dead_letters.load_or_none()
     names, inputs = load_inputs(handle.catalog, computation, handle.name.namespace)
-    before = DerivedLedger.newest(table.metadata, whatever_it_holds=rebuild) if table else None
-    kept = DerivedLedger.newest(letters.metadata, whatever_it_holds=rebuild) if letters else None
+    before, kept = (_newest(each, whatever_it_holds=rebuild) for each in (table, letters))
     if table and before is None:
         _refuse_foreign(table)
-    went_back, mixed = None, False
-    if table and before and not rebuild and computation.spec.kind != "full":
+    is_full, went_back, mixed = computation.spec.kind == "full", None, False
+    if table and before and not rebuild and not is_full:
         mixed = from_here and before.query != computation.fingerprint
-        if mixed:
-            _refuse_other_inputs(handle.name, inputs, before)
-        else:
-            _refuse_other_query(handle.name, computation, before)
-        _refuse_lost(handle.name, inputs, before)
+        _refuse_unfit(handle.name, computation, inputs, before, mixed=mixed)
         query = before.query
         if letters:  # first, and though the table stands: they may be ahead of it
-            present = partial(none_went_back, inputs=inputs)
-            _, kept, _ = _followed(letters, query, present)
+            _, kept, _ = _followed(letters, query, partial(none_went_back, inputs=inputs))
         table, before, went_back = _followed(table, query, partial(inputs_cover, inputs=inputs))
-    everything = rebuild or before is None or computation.spec.kind == "full"
+    everything = rebuild or before is None or is_full
     follows = before is not None and computation.follows(before) and not mixed
     new = _news(inputs, None if everything else before, follows=follows)
     due = mixed or any(n.is_due for n in new.values())
     if everything:
         due = _is_due(computation, before, inputs, rebuild=rebuild)
     letters_of = kept.derivation if kept else ""
-    wins = rebuild and before is not None and computation.spec.kind != "full"
+    wins = rebuild and before is not None and not is_full
     return Plan(
         names, inputs, table, before, everything, new, due, wins, mixed, letters_of, went_back, follows
     )
+
+
+def _newest(table: Table | None, *, whatever_it_holds: bool) -> DerivedLedger | None:
+    return DerivedLedger.newest(table.metadata, whatever_it_holds=whatever_it_holds) if table else None
+
+
+def _refuse_unfit(
+    name: TableName, computation: Computation, inputs: Inputs, before: DerivedLedger, *, mixed: bool
+) -> None:
+    """Refuses rows that can't stand beside those that are there."""
+    if mixed:
+        _refuse_other_inputs(name, inputs, before)
+    else:
+        _refuse_other_query(name, computation, before)
+    _refuse_lost(name, inputs, before)
 
 
 def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted: int) -> None:

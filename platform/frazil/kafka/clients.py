@@ -176,7 +176,13 @@ def consumer(settings: Settings, **extra: str | int | bool) -> Reader:
 
 def kafka_error(error: KafkaError, where: str, servers: str = "") -> FrazilError:
     """An error of librdkafka as one of ours, at this topic and partition; `servers` are who was asked."""
-    code, text = error.code(), error.str().rstrip(".")
+    text = error.str().rstrip(".")
+    refusal = _refusal(error.code(), text, where) or _outage(error, f"{where}: {text}", servers)
+    return refusal or ConfigureError(f"Kafka says: {text}.", where=where, todo="Fix what Kafka names.")
+
+
+def _refusal(code: int, text: str, where: str) -> FrazilError | None:
+    """What a broker says of the topic, or of who asks."""
     if code in _ABSENT:
         return MissingError("Kafka does not know this topic.", where=where, todo="Make the topic first.")
     if code in _UNKNOWN_CALLER:
@@ -188,29 +194,34 @@ def kafka_error(error: KafkaError, where: str, servers: str = "") -> FrazilError
             meaning=STAYS,
             todo="`frazil doctor` says which right is missing, and how it is given.",
         )
-    if code in LEADERLESS:
+    return None
+
+
+def _outage(error: KafkaError, where: str, servers: str) -> PartDownError | None:
+    """What keeps brokers, or the client, from answering."""
+    if error.code() in LEADERLESS:
         return PartDownError(
             "No broker leads a partition.",
-            where=f"{where}: {text}",
+            where=where,
             meaning=STAYS,
             todo="Start the brokers that are down, then try again.",
         )
-    if error.fatal() or code == KafkaError._FATAL:
+    if error.fatal() or error.code() == KafkaError._FATAL:
         return PartDownError(
             "Kafka's client has given itself up.",
-            where=f"{where}: {text}",
+            where=where,
             meaning=STAYS,
             todo="Try again: another one is opened.",
         )
-    if code in _DOWN or error.retriable():
+    if error.code() in _DOWN or error.retriable():
         return PartDownError(
             "Kafka does not answer.",
-            where=f"{where}: {text}",
+            where=where,
             meaning=STAYS,
             todo=f"{to_start(servers)} Or fix FRAZIL_KAFKA__BOOTSTRAP_SERVERS; brokers that want TLS, and "
             "are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
         )
-    return ConfigureError(f"Kafka says: {text}.", where=where, todo="Fix what Kafka names.")
+    return None
 
 
 @contextmanager

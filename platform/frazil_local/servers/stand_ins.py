@@ -6,6 +6,7 @@ import json
 import sys
 import sysconfig
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,44 +43,49 @@ _WEB = ("MASTER", "VOLUME", "FILER", "ADMIN", "CLIENT")
 
 def storage(home: Home, ports: Ports) -> Server:
     """Object storage with the bucket `lake` and the table bucket `warehouse`; its one user may do all."""
-
-    def launch() -> Launch:
-        options = {
-            "dir": home.data("storage"),
-            "ip": LOOPBACK,
-            "ip.bind": LOOPBACK,
-            "master.telemetry": "false",
-            "webdav": "false",
-            "admin.ui": "false",
-            "s3.port.lance": 0,
-            "bucket": BUCKET,
-            "tableBucket": TABLE_BUCKET,
-            "filer.localSocket": home.scratch / "filer.sock",
-            "s3.localSocket": home.scratch / "s3.sock",
-            **{flag: ports[name] for name, flag in _STORAGE_PORTS.items()},
-            # It asks nobody who they are, and 0 is nowhere.
-            _METRICS: 0 if locks_of(home) else ports["storage-metrics"],
-        }
-        if locks := locks_of(home):
-            options |= {"s3.cert.file": locks.certificate, "s3.key.file": locks.key}
-        flags = [f"-{name}={value}" for name, value in options.items()]
-        program = Path(sysconfig.get_path("scripts")) / "weed"
-        credentials = s3_credentials(home)
-        environment = {
-            "AWS_ACCESS_KEY_ID": credentials.access_key,
-            "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
-            "GOMEMLIMIT": "512MiB",  # without it, it grows to 1.9 GB
-            **_inner_locks(home),
-        }
-        return Launch((str(program), "-logtostderr=true", "mini", *flags), environment)
-
-    def ask() -> None:
-        credentials, s3 = s3_credentials(home), s3_access(home, ports)
-        ca = Path(s3["ca"]) if "ca" in s3 else None
-        get_signed(f"{s3['endpoint']}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials, ca=ca)
-        get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
-
+    launch, ask = partial(_launch_storage, home, ports), partial(_ask_storage, home, ports)
     return Server("storage", (*_STORAGE_PORTS, "storage-metrics"), launch, ask)
+
+
+def _launch_storage(home: Home, ports: Ports) -> Launch:
+    flags = [f"-{name}={value}" for name, value in _storage_options(home, ports).items()]
+    program = Path(sysconfig.get_path("scripts")) / "weed"
+    credentials = s3_credentials(home)
+    environment = {
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        "GOMEMLIMIT": "512MiB",  # without it, it grows to 1.9 GB
+        **_inner_locks(home),
+    }
+    return Launch((str(program), "-logtostderr=true", "mini", *flags), environment)
+
+
+def _storage_options(home: Home, ports: Ports) -> dict[str, object]:
+    locks = locks_of(home)
+    return {
+        "dir": home.data("storage"),
+        "ip": LOOPBACK,
+        "ip.bind": LOOPBACK,
+        "master.telemetry": "false",
+        "webdav": "false",
+        "admin.ui": "false",
+        "s3.port.lance": 0,
+        "bucket": BUCKET,
+        "tableBucket": TABLE_BUCKET,
+        "filer.localSocket": home.scratch / "filer.sock",
+        "s3.localSocket": home.scratch / "s3.sock",
+        **{flag: ports[name] for name, flag in _STORAGE_PORTS.items()},
+        # It asks nobody who they are, and 0 is nowhere.
+        _METRICS: 0 if locks else ports["storage-metrics"],
+        **({"s3.cert.file": locks.certificate, "s3.key.file": locks.key} if locks else {}),
+    }
+
+
+def _ask_storage(home: Home, ports: Ports) -> None:
+    credentials, s3 = s3_credentials(home), s3_access(home, ports)
+    ca = Path(s3["ca"]) if "ca" in s3 else None
+    get_signed(f"{s3['endpoint']}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials, ca=ca)
+    get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
 
 
 def _inner_locks(home: Home) -> dict[str, str]:

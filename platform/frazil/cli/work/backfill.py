@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Annotated
 
@@ -44,23 +44,15 @@ def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonL
     connections = selection.connections.of(spec)
     provide_subjects(spec, connections)
     stopped: list[bool] = []
-    reports: list[Filled] = []
-
-    def tell(filled: Filled) -> None:
-        reports.append(filled)
-        _hold(selection, spec, time.time() + max(HELD_FOR, 3 * filled.landed.seconds))
-        print_json_line(_document(filled)) if as_json else console.print(_line(filled))
-
+    progress = _Progress(selection, spec, as_json)
     with telling_checks(selection, spec), stopped_by_signals(lambda: stopped.append(True)) as met:
         try:
             filled = backfill(
                 spec, connections, max_records=max_records, run_id=run_id(),
-                is_stopped=lambda: bool(stopped), tell=tell,
+                is_stopped=lambda: bool(stopped), tell=progress.tell,
             )  # fmt: skip
         finally:
-            _hold(selection, spec, 0.0)
-            if reports and reports[-1].landed.landings:
-                selection.tell(spec, reports[-1].landed)
+            progress.end()
     shown = sync_each(selection)
     if not as_json:
         show_landings([filled.landed])
@@ -73,8 +65,29 @@ def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonL
     shown.exit()
 
 
-def _hold(selection: Selection[TableSpec], spec: TableSpec, until: float) -> None:
-    tell_each(selection.reporters, lambda reporter: reporter.hold([spec], until))
+@dataclass
+class _Progress:
+    """Tells of each landing, and keeps the table from Dagster's sensor until the next one."""
+
+    selection: Selection[TableSpec]
+    spec: TableSpec
+    as_json: bool
+    newest: Filled | None = None
+
+    def tell(self, filled: Filled) -> None:
+        """Shows how far it is."""
+        self.newest = filled
+        self._hold(time.time() + max(HELD_FOR, 3 * filled.landed.seconds))
+        print_json_line(_document(filled)) if self.as_json else console.print(_line(filled))
+
+    def end(self) -> None:
+        """Gives the table back, and tells Dagster what was landed."""
+        self._hold(0.0)
+        if self.newest and self.newest.landed.landings:
+            self.selection.tell(self.spec, self.newest.landed)
+
+    def _hold(self, until: float) -> None:
+        tell_each(self.selection.reporters, lambda reporter: reporter.hold([self.spec], until))
 
 
 def _document(filled: Filled) -> dict[str, object]:

@@ -64,12 +64,7 @@ def begin_cut(
         NotYetError: A table holds nothing yet.
         RetryError: Others landed past the ends each time before the tables noted them.
     """
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} can't name a cut.",
-            meaning="Nothing was changed.",
-            todo="Write up to 64 lower case letters, digits, _ or -, such as 2026-11.",
-        )
+    _refuse_name(name)
     with catalog_errors(connections.settings):
         members = members_of(specs, connections)
         there = next((cut for cut in read_cuts(members) if cut.name == name), None)
@@ -77,11 +72,10 @@ def begin_cut(
             raise _there_already(there)
         if there and there.can_go_on:
             return there
+        until = None if keep is None else int(keep.total_seconds() * 1000)
         for _ in range(_TRIES):
-            note = Note(
-                name, pipeline, int(time.time() * 1000), "", {}, tuple(map(str, members)),
-                None if keep is None else int(keep.total_seconds() * 1000), by,
-            )  # fmt: skip
+            now = int(time.time() * 1000)
+            note = Note(name, pipeline, now, "", {}, tuple(map(str, members)), until, by)
             try:
                 _begin(note, specs, connections, members)
             except _Passed:
@@ -91,16 +85,29 @@ def begin_cut(
                 raise
             return cut_named(name, members)
         drop_cut(name, members)
-    raise RetryError(
+    raise _no_moment(name, pipeline)
+
+
+class _Passed(OvertakenError):
+    """A table holds more than its topic did when it was asked."""
+
+
+def _refuse_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} can't name a cut.",
+            meaning="Nothing was changed.",
+            todo="Write up to 64 lower case letters, digits, _ or -, such as 2026-11.",
+        )
+
+
+def _no_moment(name: str, pipeline: str) -> RetryError:
+    return RetryError(
         f"No moment was found for the cut {name}: each time a landing was past the topic's end by then.",
         meaning="There is no such cut; the tables are as they were.",
         todo=f"`frazil pause --pipeline {pipeline} --because cut`, create the cut, then `frazil "
         f"resume --pipeline {pipeline}`.",
     )
-
-
-class _Passed(OvertakenError):
-    """A table holds more than its topic did when it was asked."""
 
 
 def _begin(

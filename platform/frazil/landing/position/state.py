@@ -223,17 +223,12 @@ def state_of(
     """
     facts = topics.get(spec.topic) if topics is not None else None
     if spec.is_read_only and facts:
-        ledger = beside_topic(table.ledger, facts)
-        table = replace(table, ledger=past_markers(settings, facts, ledger) if forks else ledger)
+        table = _of_tableflow(table, facts, settings, forks=forks)
     readable = waiting(facts, table.position) if facts else 0
     unreadable = facts.behind_transactions(table.position) if facts else {}
-    lag = readable + sum(unreadable.values())
-    since = None
-    if facts and unreadable and forks:
-        since = open_since(settings, facts, unreadable, now, at_first_sight=not again)
-    accepted = Accepted.by(spec)
+    held, asks, accepted = sum(unreadable.values()), forks and bool(unreadable), Accepted.by(spec)
+    since = open_since(settings, facts, unreadable, now, at_first_sight=not again) if facts and asks else None
     refused = look(settings, name, facts, table.ledger, accepted, ask=forks).trouble if facts else None
-    todo = WHAT_TO_DO if spec.is_read_only else refused.todo if refused else ""
     return TableState(
         identifier=str(name),
         topic=spec.topic,
@@ -243,19 +238,32 @@ def state_of(
         files=table.files,
         bytes=table.bytes,
         position=table.position,
-        lag=lag,
-        freshness=_freshness(table.landed_at, readable, sum(unreadable.values()), since, now),
-        state="unknown" if topics is None else _word(facts, table, lag, refused),
-        reason=table.stopped or (f"{refused.what} {refused.where}: {todo}" if refused else ""),
+        lag=readable + held,
+        freshness=_freshness(table.landed_at, readable, held, since, now),
+        state="unknown" if topics is None else _word(facts, table, readable + held, refused),
+        reason=table.stopped or _reason(spec, refused),
         bytes_per_record=table.bytes_per_record,
         landed_at=table.landed_at,
         dead_letters=table.ledger.total_dead_letters if table.ledger else 0,
         delete_files=table.delete_files,
         landed=table.ledger.total_records if table.ledger else 0,
-        held=sum(unreadable.values()),
+        held=held,
         open_since=since,
         land_interval=table.land_interval if spec.budget else None,
     )
+
+
+def _of_tableflow(table: Standing, facts: TopicFacts, settings: Settings, *, forks: bool) -> Standing:
+    """A table that Tableflow fills, with what it has of the topic as its ledger."""
+    ledger = beside_topic(table.ledger, facts)
+    return replace(table, ledger=past_markers(settings, facts, ledger) if forks else ledger)
+
+
+def _reason(spec: TableSpec, refused: FrazilError | None) -> str:
+    """What is wrong with a topic's offsets, and what to do."""
+    if refused is None:
+        return ""
+    return f"{refused.what} {refused.where}: {WHAT_TO_DO if spec.is_read_only else refused.todo}"
 
 
 def _freshness(

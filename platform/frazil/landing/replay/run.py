@@ -22,7 +22,7 @@ from frazil.landing.repairs.dead_letters import keep_dead_letters
 from frazil.landing.repairs.seal import Seal
 from frazil.landing.repairs.selection import offset_columns
 from frazil.landing.replay.difference import Present, find_present
-from frazil.landing.replay.outcome import Comparison
+from frazil.landing.replay.outcome import Comparison, Outcome
 from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
 from frazil.landing.report import LandingReport
 from frazil.landing.schema.guarded import decoder_and_table
@@ -241,15 +241,7 @@ class _Replay:
             redriven=outcome.redriven, left_out=outcome.left_out, bytes=written.bytes,
             schema_ids=written.schema_ids,
         )  # fmt: skip
-        if outcome.new_letters:  # first: who dies in between leaves one that a row is of, as after a redrive
-            keep_dead_letters(
-                self._handle,
-                entry.beside(present.ledger),
-                outcome.new_letters,
-                present.looks,
-                seal=Seal.of(self._spec, self._connections.settings.named_keys),
-            )
-            self._noted |= {letter.key for letter in outcome.new_letters}
+        self._keep_new(outcome, entry, present)
         if not present.holding.rows and not written.good:
             return report
         kept = self._kept(present, plan)
@@ -259,6 +251,18 @@ class _Replay:
         self._done("published")
         counts = len(present.holding.paths), len(files)
         return replace(report, files=counts, snapshot_id=published.snapshot_id, conflicts=published.conflicts)
+
+    def _keep_new(self, outcome: Outcome, entry: Ledger, present: Present) -> None:
+        """Keeps new dead letters before the rows: a run that ends in between leaves some, as a redrive."""
+        if outcome.new_letters:
+            keep_dead_letters(
+                self._handle,
+                entry.beside(present.ledger),
+                outcome.new_letters,
+                present.looks,
+                seal=Seal.of(self._spec, self._connections.settings.named_keys),
+            )
+            self._noted |= {letter.key for letter in outcome.new_letters}
 
     def _present(self, table: Table, plan: Plan) -> Present:
         return find_present(self._connections.spark, self._spec, table, plan, self._job(plan))

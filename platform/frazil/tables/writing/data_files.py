@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyiceberg.types import IcebergType, NestedField
 
     from frazil.tables.writing.parquet import FileLayout, WrittenFile
+    from frazil.tables.writing.partitions import Partitions
 
 _MB = 2**20
 _PARQUET = "write.parquet."
@@ -45,19 +46,13 @@ def file_layout(table: Table) -> FileLayout:
 
     from frazil.tables.reading.parts import names_of
     from frazil.tables.writing.parquet import FileLayout
-    from frazil.tables.writing.partitions import Partitions
     from frazil.tables.writing.unwritable import refuse_taken_names
 
-    properties = table.properties
-    schema, spec, where = table.schema(), table.spec(), table.location()
     refuse_taken_names(table)
-    location = load_location_provider(where, properties).data_path
+    schema, properties = table.schema(), table.properties
+    location = load_location_provider(table.location(), properties).data_path
     scheme, bucket, _ = PyArrowFileIO.parse_location(location)
-    partitioned = not spec.is_unpartitioned()
-    in_files = sanitize_column_names(schema)
-    sources = tuple(column_path(in_files, f.source_id) for f in spec.fields)
-    plain = not partitioned and properties.get("write.object-storage.enabled") != "true"
-    options = _options(properties)
+    in_files, options = sanitize_column_names(schema), _options(properties)
     options["bloom_filter_options"] = dict(_bloom_filters(schema, properties)) or None
     return FileLayout(
         schema=_arrow_schema(in_files, schema),
@@ -68,12 +63,28 @@ def file_layout(table: Table) -> FileLayout:
         quick=_QUICK if options["compression"] == "zstd" and _LEVEL not in properties else None,
         target=int(properties.get("write.target-file-size-bytes", 512 * _MB)),
         row_group=min(int(properties.get(f"{_PARQUET}row-group-size-bytes", _HELD)), _HELD),
-        partitions=Partitions(spec, schema, sources) if partitioned else None,
-        elsewhere=None if plain else (where, properties),
+        partitions=_partitions(table, in_files),
+        elsewhere=_elsewhere(table),
         store=opened_files(table.io, location).fs_by_scheme(scheme, bucket),
         names=names_of(properties),
         row_ids=has_row_ids(table),
     )
+
+
+def _partitions(table: Table, in_files: Schema) -> Partitions | None:
+    """What divides rows, by the columns that files have; None where the table has no partitions."""
+    from frazil.tables.writing.partitions import Partitions
+
+    spec = table.spec()
+    sources = tuple(column_path(in_files, field.source_id) for field in spec.fields)
+    return None if spec.is_unpartitioned() else Partitions(spec, table.schema(), sources)
+
+
+def _elsewhere(table: Table) -> tuple[str, Mapping[str, str]] | None:
+    """What says where each file lies, where that is not one folder."""
+    scattered = table.properties.get("write.object-storage.enabled") == "true"
+    one_folder = table.spec().is_unpartitioned() and not scattered
+    return None if one_folder else (table.location(), table.properties)
 
 
 def write_files(table: Table, rows: pa.Table) -> tuple[DataFile, ...]:

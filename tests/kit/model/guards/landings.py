@@ -10,7 +10,7 @@ from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.landing.repairs import dead_letters
 from frazil.landing.upsert import arrow, merge
-from frazil.landing.upsert.lane import job as upsert_lane
+from frazil.landing.upsert.lane import audit as upsert_lane
 from frazil.tables.commits import stage
 from frazil.tables.rewrites import remainder
 from kit.model.guards.guard import LANDERS, Guard, nothing, put, put_any

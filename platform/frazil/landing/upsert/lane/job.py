@@ -1,15 +1,13 @@
-"""Upserts by the lane: which tables take it, what its tasks are told, and whether what they say adds up."""
+"""Upserts by the lane: which tables take it, and what its tasks are told."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from frazil.exact import values_of
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.job import Lane
@@ -20,19 +18,16 @@ from frazil.landing.source import Reading
 from frazil.landing.upsert.arrow import FULL
 from frazil.landing.upsert.columns import rules_of
 from frazil.landing.upsert.divisions import keeps_files_apart
+from frazil.landing.upsert.lane.audit import merged
 from frazil.landing.upsert.merge import Merged
-from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.format_v3.fields import has_row_ids
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.reading.delete_files import are_readable, deletes_by_file
-from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.spark.session import in_tasks
-from frazil.tables.writing.presence import Moves, differing, total_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,7 +89,7 @@ class UpsertLane:
             with spark_job(landing_job(plan)):
                 steps = self._steps(reading, spec, table, head, plan, order)
                 returned = _run(reading, *steps, (_size(plan, table), _moved(head)), run)
-        return self._merged(returned, table, head, plan, landing)
+        return merged(returned, self.lane, table, head, plan, landing)
 
     def _head(self, reading: Reading, before: Table, table: Table, plan: Plan) -> Head | None:
         """The head, where tasks can merge changes into it."""
@@ -162,74 +157,6 @@ class UpsertLane:
         own = (f.name for f in table.schema().fields)
         return dict(zip(own, self.lane.layout.schema.names, strict=True))
 
-    def _merged(self, returned: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
-        """What all tasks say together, compared with what manifests and footers say."""
-        from frazil.tables.format_v3.vector_files import WrittenVector, vector_entry
-        from frazil.tables.writing.task import count_reads, took_of
-
-        count_reads(table.location(), returned)
-        counts = returned.filter(returned["report"].is_valid())
-        reports = [json.loads(text) for text in values_of(counts["report"])]
-        merges = [json.loads(text) for text in values_of(returned["merge"].drop_null())]
-
-        files = [file for of in values_of(returned["files"]) for file in of or ()]
-        changes = self.lane.written(
-            reports, values_of(counts["bad"]), files, table, landing, took_of(returned)
-        )
-        names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
-        counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
-        removed = frozenset(path for m in merges for path in m["removed"])
-        vectors = [WrittenVector(**vector) for m in merges for vector in m["vectors"]]
-        before, exact = head.rows_left(removed)
-        sent = sum(r["sent"] for r in reports)
-        _compare(changes, counted, before, sent, plan, exact=exact)
-        _compare_values(changes, reports, plan)
-        gone, added = (total_of(m[name] for m in merges) for name in ("values_gone", "values_added"))
-        written, work = changes.files, f"A merge of topic {plan.topic}"
-        moves = Moves(gone, added, fewer=bool(head.deleting))
-        audit_values(work, table, head.named, removed, written.files, moves, "Land again.")
-        return Merged(
-            **{f.name: getattr(changes, f.name) for f in fields(Written) if f.name != "values"},
-            values=total_of(m["values"] for m in merges),
-            put=counted["rows"] - counted["left_out"] + counted["added"] + counted["marked"],
-            inserted=counted["added"] - (counted["gone"] - counted["bare"]),
-            updated=counted["gone"] - counted["deleted"],
-            deleted=counted["deleted"],
-            ended=counted["bare"] - counted["marked"],
-            removed=removed,
-            vectors=tuple(vector_entry(v, head.entries[v.of].data_file) for v in vectors),
-            deletes=head.delete_manifests,
-            head=table.metadata.current_snapshot_id or 0,
-        )
-
-
-def _compare(
-    written: Written, counted: Mapping[str, int], before: int, sent: int, plan: Plan, *, exact: bool
-) -> None:
-    """Rows are counted by keys and places first, and by what is left out as files are written anew.
-
-    `exact`: whether all rows of the files that go are there; else delete files take some away.
-    """
-    work, again, staged = f"A merge of topic {plan.topic}", "Land again.", written.files or StagedFiles()
-    gone, added = counted["gone"], counted["added"] + counted["marked"]
-    rows = before if exact else min(before, counted["rows"])
-    numbers = (
-        f"{sent} of {written.good} changes were dealt out, {counted['received']} received; of {before} rows "
-        f"{gone} go, {added} come; {counted['rows']} were read, {counted['left_out']} left out, "
-        f"{counted['vectored']} deleted by vectors"
-    )
-    left_out = gone - counted["vectored"]
-    if (counted["received"], counted["rows"], counted["left_out"]) != (sent, rows, left_out):
-        raise audit_failed(work, numbers, again)
-    audit_rows(staged, rows - left_out + added, work, numbers, again)
-
-
-def _compare_values(written: Written, reports: Sequence[Mapping[str, Any]], plan: Plan) -> None:
-    """Of what was decoded each value must be in the changes; `audit` compares these with the new files."""
-    made = total_of(r["in_rows"] for r in reports)
-    if lost := differing(written.values or {}, made, "in the changes"):
-        raise audit_failed(f"A merge of topic {plan.topic}", lost, "Land again.")
-
 
 def _size(plan: Plan, table: Table) -> float:
     """Bytes of values that are about planned."""
@@ -259,8 +186,8 @@ def _shuffled(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
     from frazil.landing.upsert.lane.merge import MERGED
 
     dealt = in_tasks(reading.records, READ, deal.run, DEALT).repartitionById(deal.tasks, "task")
-    merged: pa.Table = in_tasks(dealt, {n: quoted(n) for n in DEALT.names}, merge.run, MERGED).toArrow()
-    return merged
+    rows: pa.Table = in_tasks(dealt, {n: quoted(n) for n in DEALT.names}, merge.run, MERGED).toArrow()
+    return rows
 
 
 def _order(spec: TableSpec, table: Table) -> tuple[SortKey, ...] | None:
