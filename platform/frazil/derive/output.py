@@ -15,7 +15,8 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.commit import commit, is_staged
+from frazil.tables.commits.commit import commit
+from frazil.tables.commits.staging import is_staged
 from frazil.tables.creation import create_table, load_with_head
 from frazil.tables.format_v3.fields import NAMES, has_row_ids
 from frazil.tables.layout import arrange, table_properties

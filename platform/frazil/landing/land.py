@@ -19,7 +19,7 @@ from frazil.errors import (
     behind,
 )
 from frazil.formats.record import RecordDecoder
-from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
+from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.audit import audit, gaps_of, readable
 from frazil.landing.checking.outcome import (
     CheckOutcome,
@@ -30,13 +30,13 @@ from frazil.landing.checking.outcome import (
 )
 from frazil.landing.cut.note import limited
 from frazil.landing.far_times import with_records
-from frazil.landing.halts.halt import refuse_halted
+from frazil.landing.halts.halt import refuse_halted, suspend
 from frazil.landing.lane.job import lane_of
 from frazil.landing.lane.joint import alone
 from frazil.landing.lane.parts import RunPart
-from frazil.landing.plan import Plan, make_plan
-from frazil.landing.position.history import Accepted, cut_meanwhile, forked, look, recreated
-from frazil.landing.position.ledger import GUESS, Span, bytes_per_record, read_ledger
+from frazil.landing.plan import Plan, make_plan, refuse_other_topic
+from frazil.landing.position.history import Accepted, History, look, recreated
+from frazil.landing.position.ledger import GUESS, Ledger, Span, bytes_per_record, read_ledger
 from frazil.landing.publication import Landed
 from frazil.landing.repairs.bad_records import BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.repairs.dead_letters import keep_dead_letters
@@ -51,14 +51,12 @@ from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.upsert.versions import write_versions
 from frazil.landing.write import Written, write_rows
-from frazil.spec.names import TableName, things, writable
+from frazil.spec.names import things, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
-from frazil.tables.commits.suspension import SUSPENDED, is_halted
 from frazil.tables.commits.works import LANDING, until_settled, work_name
 from frazil.tables.keys import Key
 from frazil.telemetry.tracing import traced
@@ -119,22 +117,6 @@ def land(
     return replace(report, seconds=seconds)
 
 
-def refuse_other_topic(connections: Connections, name: TableName, plan: Plan) -> None:
-    """Offsets are planned for a topic id and a leader, but Spark reads by the topic's name, from any leader.
-
-    Raises:
-        TopicChangedError: The topic was deleted, or recreated, since the plan.
-        RetryError: Its log was cut since, before the end of what was planned.
-    """
-    facts = topic_facts(connections.admin, [plan.topic]).get(plan.topic)
-    topic_id = facts.topic_id if facts else ""
-    if facts is None or topic_id != plan.topic_id:
-        raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}", name)
-    planned = {p: (to, plan.leader_epochs.get(p, -1)) for p, (_, to) in plan.busy.items()}
-    if cut := forked(connections.settings, facts, planned):
-        raise cut_meanwhile(plan.topic, plan.busy, cut)
-
-
 class _Landing:
     """The parts that the steps of one call share."""
 
@@ -164,11 +146,9 @@ class _Landing:
         self._done("evolved")
         drop_dead_branches(table)
         ledger = read_ledger(table.metadata)
-        history = look(self._connections.settings, self._handle.name, facts, ledger, self._accepted)
+        history = self._look(facts, ledger)
         if history.is_changed:  # or another landing read, and published, what came since
-            history = look(
-                self._connections.settings, self._handle.name, self._facts(), ledger, self._accepted
-            )
+            history = self._look(self._facts(), ledger)
         most = records_at_once(self._spec.checks, max_records or self._cap(table))
         whole = make_plan(history, most)
         plan = limited(whole, table)
@@ -182,6 +162,9 @@ class _Landing:
         else:
             report = self._land(plan, decoder, table)
         return replace(report, unasked=decoder.unasked), more or self._rest
+
+    def _look(self, facts: TopicFacts, ledger: Ledger | None) -> History:
+        return look(self._connections.settings, self._handle.name, facts, ledger, self._accepted)
 
     def _facts(self) -> TopicFacts:
         try:
@@ -223,8 +206,7 @@ class _Landing:
         try:
             refuse_failing(outcomes, self._handle.name, plan.topic)
         except ChecksFailedError as e:
-            begins = {p: start for p, (start, _) in plan.busy.items()}
-            set_properties(self._handle, {SUSPENDED: e.where}, only=lambda table: _waits(table, begins))
+            suspend(self._handle, e.where, {p: start for p, (start, _) in plan.busy.items()})
             raise
         return outcomes
 
@@ -248,15 +230,8 @@ class _Landing:
             return write_versions(reading.frame, decoder, spec, table, plan, landing)
         if spec.is_keyed:
             merged = UpsertLane(lane, decoder).write(reading, spec, table, plan, landing, self._run_part)
-            return merged or write_upserts(
-                self._connections.settings,
-                reading.frame,
-                decoder,
-                spec,
-                table,
-                plan,
-                landing,
-            )
+            settings = self._connections.settings
+            return merged or write_upserts(settings, reading.frame, decoder, spec, table, plan, landing)
         if spec.write.sorts:
             return write_rows(reading.frame, decoder, spec, table, plan, landing)
         return lane.write(reading, spec, table, plan, landing, self._run_part)
@@ -280,9 +255,7 @@ class _Landing:
         landed = plan.before.total_records if plan.before else 0
         setting = setting_for(bad, written.read - written.skipped, landed)
         error = suspended(self._handle.name, plan.topic, first, setting, written.read)
-
-        wait = {p: r.offset for p, r in first.items()}
-        set_properties(self._handle, {SUSPENDED: error.where}, only=lambda table: _waits(table, wait))
+        suspend(self._handle, error.where, {p: r.offset for p, r in first.items()})
         return error
 
     def _note(self, plan: Plan) -> LandingReport:
@@ -323,10 +296,3 @@ class _Landing:
     def _nothing(self, table: Table) -> LandingReport:
         head = table.metadata.current_snapshot_id
         return LandingReport(str(self._handle), self._spec.topic, head, spans={})
-
-
-def _waits(table: Table, offsets: Mapping[int, int]) -> bool:
-    """Whether nobody has landed, or left out, records from these offsets on, or paused the table."""
-    now = read_ledger(table.metadata)
-    waits = all((now.position if now else {}).get(p, 0) <= offset for p, offset in offsets.items())
-    return waits and not is_halted(table.properties)

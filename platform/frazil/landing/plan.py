@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from frazil.landing.position.history import History, starts
+from frazil.connections import Connections
+from frazil.kafka.facts import topic_facts
+from frazil.landing.position.history import History, cut_meanwhile, forked, recreated, starts
 from frazil.landing.position.ledger import Ledger, Span
+from frazil.spec.names import TableName
 
 Slice = dict[int, Span]
 """What is read of a topic: for some partitions a range each."""
@@ -130,3 +133,19 @@ def _share(waiting: Mapping[int, int], most: int) -> dict[int, int]:
         shared[p] += extra
         left -= extra
     return shared
+
+
+def refuse_other_topic(connections: Connections, name: TableName, plan: Plan) -> None:
+    """Offsets are planned for a topic id and a leader, but Spark reads by the topic's name, from any leader.
+
+    Raises:
+        TopicChangedError: The topic was deleted, or recreated, since the plan.
+        RetryError: Its log was cut since, before the end of what was planned.
+    """
+    facts = topic_facts(connections.admin, [plan.topic]).get(plan.topic)
+    topic_id = facts.topic_id if facts else ""
+    if facts is None or topic_id != plan.topic_id:
+        raise recreated(plan.topic, topic_id, f"the records were planned of {plan.topic_id}", name)
+    planned = {p: (to, plan.leader_epochs.get(p, -1)) for p, (_, to) in plan.busy.items()}
+    if cut := forked(connections.settings, facts, planned):
+        raise cut_meanwhile(plan.topic, plan.busy, cut)

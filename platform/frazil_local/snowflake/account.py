@@ -5,29 +5,31 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlglot import exp, parse_one
 
 from frazil_local.snowflake.access import Access
-from frazil_local.snowflake.answers import Refused, Result, already_there, message, missing, unsupported
+from frazil_local.snowflake.answers import (
+    DONE,
+    NOTHING_DROPPED,
+    Refused,
+    Result,
+    message,
+    missing,
+    unsupported,
+)
 from frazil_local.snowflake.iceberg.governance import get_tags, set_policy, set_tags
 from frazil_local.snowflake.iceberg.integrations import (
-    checked_integration,
-    described_integration,
     verified_integration,
 )
 from frazil_local.snowflake.iceberg.linked import LinkedDatabases
 from frazil_local.snowflake.iceberg.tables import IcebergTables
-from frazil_local.snowflake.iceberg.volumes import checked_volume, described_volume, verified_volume
+from frazil_local.snowflake.iceberg.volumes import verified_volume
 from frazil_local.snowflake.knobs import Knobs
 from frazil_local.snowflake.language.options import (
-    check_changes,
-    check_names,
     check_options,
-    check_privileges,
 )
-from frazil_local.snowflake.language.parsing import parse_name, parse_statement
+from frazil_local.snowflake.language.parsing import parse_statement
 from frazil_local.snowflake.language.statements import (
     Alter,
     Call,
@@ -47,27 +49,15 @@ from frazil_local.snowflake.language.statements import (
     Statement,
     Use,
 )
+from frazil_local.snowflake.language.tokens import parse_name
 from frazil_local.snowflake.listings import listed, listed_grants, table_information
 from frazil_local.snowflake.objects import Objects, Stored
 from frazil_local.snowflake.relations import deed_of
 from frazil_local.snowflake.rights.session import Session
-from frazil_local.snowflake.rights.users import checked_user, described_user, may_take
+from frazil_local.snowflake.rights.users import may_take
+from frazil_local.snowflake.stored import StoredObjects
 
 _OF_TABLES = (Refresh, Call, Calls, Refreshes, DropDatabase, SetTags, GetTags, SetPolicy)
-_DONE = message("Statement executed successfully.")
-_NOTHING_DROPPED = message("Drop statement executed successfully.")
-_CHECKS = {
-    "USER": checked_user,
-    "EXTERNAL VOLUME": checked_volume,
-    "CATALOG INTEGRATION": checked_integration,
-}
-_DESCRIPTIONS = {
-    "USER": described_user,
-    "EXTERNAL VOLUME": described_volume,
-    "CATALOG INTEGRATION": described_integration,
-}
-_USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALOG"}
-"""The property by which an Iceberg table names one."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +77,7 @@ class Account:
     def __init__(self, parts: Parts) -> None:
         self._access, self._objects, self._tables = parts.access, parts.objects, parts.tables
         self._linked, self._knobs = parts.linked, parts.knobs
+        self._stored = StoredObjects(parts.access, parts.objects)
         self._one_at_a_time = threading.Lock()
 
     def parse(self, sql: str) -> Statement | None:
@@ -153,19 +144,19 @@ class Account:
             statement = replace(statement, name=session.full_of(statement.kind, statement.name))
         match statement:
             case Create():
-                return self._create(statement)
+                return self._stored.create(statement)
             case Alter():
-                return self._alter(statement)
+                return self._stored.alter(statement)
             case Drop():
-                return self._drop(statement)
+                return self._stored.drop(statement)
             case Describe():
-                return self._describe(statement)
+                return self._stored.describe(statement)
             case Show():
                 return listed(statement, self._listable(self._objects.all(statement.kind), session))
             case ShowGrants():
                 return listed_grants(statement, self._objects.grants(), self._knobs.ways)
             case Grant():
-                return self._grant(statement)
+                return self._stored.grant(statement)
             case Use():
                 return self._use(statement, session)
         return None
@@ -189,14 +180,14 @@ class Account:
             if statement.plain:
                 return None
             if statement.if_exists:
-                return _NOTHING_DROPPED
+                return NOTHING_DROPPED
         self._tables.drop(full)
         return message(f"{full[-1]} successfully dropped.")
 
     def _alter_table(self, statement: Alter, session: Session) -> Result:
         check_options(statement.kind, statement.assigned)
         self._tables.change(session.full(statement.name), statement.assigned)
-        return _DONE
+        return DONE
 
     def _drop_database(self, statement: DropDatabase) -> Result:
         self._linked.drop(statement.name)
@@ -204,14 +195,14 @@ class Account:
             self._objects.revoke_within((statement.name,))
             return message(f"{statement.name} successfully dropped.")
         if statement.if_exists:
-            return _NOTHING_DROPPED
+            return NOTHING_DROPPED
         raise missing("Database", statement.name)
 
     def _refresh(self, statement: Refresh, session: Session) -> Result:
         full = session.full(statement.name)
         if not (statement.if_exists and self._tables.find(full) is None):
             self._tables.refresh(full)
-        return _DONE
+        return DONE
 
     def _of_tags(self, statement: SetTags | GetTags | SetPolicy, session: Session) -> Result:
         if isinstance(statement, GetTags):
@@ -220,7 +211,7 @@ class Account:
             set_tags(statement, self._tables, self._objects, session)
         else:
             set_policy(statement, self._tables, self._objects, session)
-        return _DONE
+        return DONE
 
     def _describe_table(self, statement: Describe, session: Session) -> Result | None:
         full = session.full(statement.name)
@@ -248,75 +239,9 @@ class Account:
             return self._linked.status(name)
         return table_information(self._tables.get(session.full(name)))
 
-    def _create(self, statement: Create) -> Result:
-        kind, name = statement.kind, statement.name
-        there = self._objects.find(kind, name)
-        if there and statement.if_not_exists:
-            return message(f"{there.plain_name} already exists, statement succeeded.")
-        if there and not statement.or_replace:
-            raise already_there(kind, there.plain_name)
-        check_options(kind, statement.properties)
-        checked = _CHECKS.get(kind, dict)(statement.properties)
-        if there:
-            self._objects.remove(kind, name)  # with all that was granted on it, as Snowflake does
-        if kind in _USED_AS:
-            self._access.welcome()
-        self._objects.add(kind, name, checked)
-        return message(f"{kind.capitalize()} {'.'.join(name)} successfully created.")
-
-    def _alter(self, statement: Alter) -> Result:
-        kind, name = statement.kind, statement.name
-        if statement.if_exists and self._objects.find(kind, name) is None:
-            return _DONE
-        before = self._objects.get(kind, name).properties
-        check_changes(kind, statement.assigned)
-        check_options(kind, statement.assigned)
-        check_names(kind, statement.unset)
-        changed: dict[str, Any] = {**before, **statement.assigned}
-        if kind == "USER":
-            changed = checked_user(changed, before)
-        left = {k: v for k, v in changed.items() if k not in statement.unset}
-        self._objects.change(kind, name, left)
-        return _DONE
-
-    def _drop(self, statement: Drop) -> Result:
-        kind, name = statement.kind, statement.name
-        if statement.if_exists and self._objects.find(kind, name) is None:
-            return _NOTHING_DROPPED
-        self._objects.get(kind, name)
-        self._check_unused(statement)
-        self._objects.remove(kind, name)
-        return message(f"{'.'.join(name)} successfully dropped.")
-
-    def _check_unused(self, statement: Drop) -> None:
-        uses = _USED_AS.get(statement.kind)
-        tables = self._objects.all("ICEBERG TABLE") if uses else []
-        users = [t.plain_name for t in tables if uses and (t.text(uses),) == statement.name]
-        if users:
-            text = f"{statement.kind.capitalize()} {statement.name[0]} is used by {', '.join(users)}."
-            raise Refused(3540, "42601", f"SQL execution error: {text}")
-
-    def _describe(self, statement: Describe) -> Result:
-        stored = self._objects.get(statement.kind, statement.name)
-        if describe := _DESCRIPTIONS.get(statement.kind):
-            return describe(stored)
-        row = (stored.created_on, stored.plain_name, stored.kind)
-        return Result(("created_on", "name", "kind"), (row,))
-
-    def _grant(self, statement: Grant) -> Result:
-        check_privileges(statement)
-        self._objects.get(statement.to_kind, (statement.to_name,))
-        match statement.on_kind:
-            case "ROLE" | "USER" | "WAREHOUSE" | "EXTERNAL VOLUME":
-                self._objects.get(statement.on_kind, statement.on_name)
-            case "INTEGRATION":
-                self._objects.get("CATALOG INTEGRATION", statement.on_name)
-        self._objects.grant(statement)
-        return _DONE
-
     def _use(self, statement: Use, session: Session) -> Result:
         stored = self._objects.get(statement.kind, (statement.name,))
         if statement.kind == "ROLE" and not self.may_take(session.user, stored.plain_name):
             text = f"Requested role '{statement.name}' is not assigned to the executing user."
             raise Refused(3013, "42501", f"SQL execution error: {text}")
-        return _DONE
+        return DONE

@@ -61,6 +61,10 @@ def message(text: str) -> Result:
     return Result(("status",), ((text,),))
 
 
+DONE = message("Statement executed successfully.")
+NOTHING_DROPPED = message("Drop statement executed successfully.")
+
+
 def success(result: Result, database: str | None, schema: str | None) -> dict[str, Any]:
     """The body of a good answer."""
     data = {

@@ -37,8 +37,9 @@ from frazil_local.snowflake.engine import merged, open_fakesnow, own_cursor
 from frazil_local.snowflake.iceberg.linked import LinkedDatabases
 from frazil_local.snowflake.iceberg.tables import IcebergTables
 from frazil_local.snowflake.knobs import Knobs
-from frazil_local.snowflake.language.parsing import is_merge, parse_name
+from frazil_local.snowflake.language.parsing import is_merge
 from frazil_local.snowflake.language.statements import DropDatabase, Statement, Use
+from frazil_local.snowflake.language.tokens import parse_name
 from frazil_local.snowflake.objects import Objects, Stored
 from frazil_local.snowflake.rights.session import Session
 from frazil_local.snowflake.rights.users import LoginRefused, login, login_by_oauth, seed_account

@@ -24,7 +24,7 @@ from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil_local.snowflake.answers import Refused
-from frazil_local.snowflake.language.parsing import parse_name, parse_statement
+from frazil_local.snowflake.language.parsing import parse_statement
 from frazil_local.snowflake.language.statements import (
     Alter,
     Call,
@@ -41,6 +41,7 @@ from frazil_local.snowflake.language.statements import (
     ShowGrants,
     Use,
 )
+from frazil_local.snowflake.language.tokens import parse_name
 
 PAGE = Path(__file__).parents[3] / "docs" / "snowflake.md"
 TABLE = Relation("FRAZIL", "LOCAL", "TRADES")

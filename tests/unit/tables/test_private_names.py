@@ -24,8 +24,9 @@ ENGINE = Path(frazil.__file__).parent
 ROOMS = {
     ENGINE / "tables" / name
     for name in (
-        "commits/commit.py", "commits/append.py", "commits/rewrite.py", "catalogs/pyiceberg.py",
-        "catalogs/glue.py", "catalogs/rest.py", "format_v3/producer.py", "format_v3/writing.py",
+        "commits/commit.py", "commits/staging.py", "commits/append.py", "commits/rewrite.py",
+        "catalogs/pyiceberg.py", "catalogs/glue.py", "catalogs/rest.py", "format_v3/producer.py",
+        "format_v3/writing.py",
     )
 }  # fmt: skip
 

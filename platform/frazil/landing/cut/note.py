@@ -15,8 +15,8 @@ from frazil.errors import OvertakenError
 from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.tables.catalogs.handle import name_of
-from frazil.tables.commits.commit import add_tag, remove_ref
 from frazil.tables.commits.ledger import read, whole_number
+from frazil.tables.commits.staging import add_tag, remove_ref
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction

@@ -1,4 +1,4 @@
-"""A person stops the landing of a table: for a while, or because Tableflow lands its topic from now on."""
+"""A table is stopped: by a person, for a while or for Tableflow; or by records that need a person."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from frazil.errors import NotYetError, PausedError, StopError
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
-from frazil.tables.commits.suspension import PAUSE, SUSPENDED, SUSPENDED_BY, TABLEFLOW
+from frazil.tables.commits.suspension import PAUSE, SUSPENDED, SUSPENDED_BY, TABLEFLOW, is_halted
 from frazil.tables.commits.works import work_name
 
 if TYPE_CHECKING:
@@ -70,6 +71,18 @@ def refuse_halted(table: Table) -> None:
             meaning="Nothing was landed.",
             todo=f"`frazil resume {name}` lands it by Frazil again, from where it stopped.",
         )
+
+
+def suspend(handle: TableHandle, reason: str, offsets: Mapping[int, int]) -> None:
+    """Stops a table at records that need a person, if it still waits for those from these offsets on."""
+    set_properties(handle, {SUSPENDED: reason}, only=lambda table: _waits(table, offsets))
+
+
+def _waits(table: Table, offsets: Mapping[int, int]) -> bool:
+    """Whether nobody has landed, or left out, records from these offsets on, or paused the table."""
+    now = read_ledger(table.metadata)
+    waits = all((now.position if now else {}).get(p, 0) <= offset for p, offset in offsets.items())
+    return waits and not is_halted(table.properties)
 
 
 @dataclass(frozen=True)

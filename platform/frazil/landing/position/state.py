@@ -263,7 +263,8 @@ def _reason(spec: TableSpec, refused: FrazilError | None) -> str:
     """What is wrong with a topic's offsets, and what to do."""
     if refused is None:
         return ""
-    return f"{refused.what} {refused.where}: {WHAT_TO_DO if spec.is_read_only else refused.todo}"
+    todo = WHAT_TO_DO if spec.is_read_only else refused.todo
+    return f"{refused.what} {refused.where}: {todo}"
 
 
 def _freshness(

@@ -14,8 +14,8 @@ from frazil.landing.audit import audit, readable
 from frazil.landing.checking.outcome import outcomes_of, refuse_failing
 from frazil.landing.far_times import with_records
 from frazil.landing.faults import landing_job
-from frazil.landing.land import Step, refuse_other_topic
-from frazil.landing.plan import Plan
+from frazil.landing.land import Step
+from frazil.landing.plan import Plan, refuse_other_topic
 from frazil.landing.position.ledger import Ledger, Span, read_ledger
 from frazil.landing.repairs.bad_records import BadRecord, find_bad
 from frazil.landing.repairs.dead_letters import keep_dead_letters

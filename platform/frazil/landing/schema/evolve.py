@@ -22,8 +22,9 @@ from frazil.landing.upsert.key import KEY_COLUMNS, key_columns
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.commit import commit, is_staged, set_properties
+from frazil.tables.commits.commit import commit, set_properties
 from frazil.tables.commits.stage import append_files
+from frazil.tables.commits.staging import is_staged
 from frazil.tables.commits.suspension import MARKS, SCHEMA, SUSPENDED, SUSPENDED_BY, is_halted
 from frazil.tables.metadata.snapshots import is_rowless
 from frazil.tables.migrations import migrate, retired

@@ -15,8 +15,9 @@ from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle, name_of, writable_handle
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.commit import commit, upgrade_format
+from frazil.tables.commits.commit import commit
 from frazil.tables.commits.stage import append_files
+from frazil.tables.commits.staging import upgrade_format
 from frazil.tables.format_v3.fields import has_row_ids
 from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.writing.unwritable import refuse_taken_names

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.commit import LONGEST, commit, remove_ref
+from frazil.tables.commits.commit import LONGEST, commit
+from frazil.tables.commits.staging import remove_ref
 from frazil.tables.commits.works import started_at
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from frazil.errors import MissingError, RepairError
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.commit import commit, move_ref
+from frazil.tables.commits.commit import commit
 from frazil.tables.commits.ledger import Entry, Recorded, rewind
+from frazil.tables.commits.staging import move_ref
 from frazil.tables.commits.suspension import MARKS, is_halted
 from frazil.tables.metadata.snapshots import ancestors, line_of, made_at, number, summary_of
 

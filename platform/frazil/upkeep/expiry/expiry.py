@@ -12,7 +12,8 @@ from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.commit import commit, remove_ref, remove_snapshots, set_properties
+from frazil.tables.commits.commit import commit, set_properties
+from frazil.tables.commits.staging import remove_ref, remove_snapshots
 from frazil.tables.creation import METADATA_STAYS
 from frazil.upkeep.expiry.references import references_of
 from frazil.upkeep.expiry.retention import aged_refs, plan_expiry

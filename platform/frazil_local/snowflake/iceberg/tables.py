@@ -1,8 +1,4 @@
-"""Iceberg tables of a Glue catalog: views of the metadata that Glue showed at the last refresh.
-
-Lists, structs and maps become VARIANT (fakesnow keeps it as JSON), with bytes inside of them in hexadecimal.
-A FLOAT has eight bytes; the rest stays as duckdb reads it.
-"""
+"""Iceberg tables of a Glue catalog: views of the metadata that Glue showed at the last refresh."""
 
 from __future__ import annotations
 
@@ -14,12 +10,12 @@ from typing import Any
 import duckdb
 from pyiceberg.manifest import DataFileContent, ManifestContent
 from pyiceberg.table import StaticTable
-from pyiceberg.types import DecimalType, FixedType, IcebergType, ListType, MapType, StructType
 
 from frazil.quoting import double_quoted
 from frazil_local.snowflake.access import Access
-from frazil_local.snowflake.answers import Refused, Result, Row, already_there, missing, unsupported
+from frazil_local.snowflake.answers import Refused, Result, already_there, missing, unsupported
 from frazil_local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
+from frazil_local.snowflake.iceberg.columns import described_columns, select_of
 from frazil_local.snowflake.iceberg.integrations import check_enabled, metadata_location
 from frazil_local.snowflake.iceberg.volumes import active_location
 from frazil_local.snowflake.knobs import Knobs
@@ -31,21 +27,10 @@ _RELATION = """
 select 1 from information_schema.tables where table_catalog = ? and table_schema = ? and table_name = ?
 """
 
-# https://docs.snowflake.com/en/user-guide/tables-iceberg-data-types
-_TYPES = {
-    "boolean": "BOOLEAN", "int": "NUMBER(10,0)", "long": "NUMBER(19,0)", "float": "FLOAT", "double": "FLOAT",
-    "date": "DATE", "time": "TIME(6)", "timestamp": "TIMESTAMP_NTZ(6)", "timestamptz": "TIMESTAMP_LTZ(6)",
-    "timestamp_ns": "TIMESTAMP_NTZ(9)", "timestamptz_ns": "TIMESTAMP_LTZ(9)",
-    "string": "VARCHAR(16777216)", "binary": "BINARY(8388608)", "uuid": "BINARY(16)",
-}  # fmt: skip
-_PLAIN = (None, "N", "N", None, None)  # no default, no key, no check, no expression
 _DESCRIBED = (
     "name", "type", "kind", "null?", "default", "primary key", "unique key", "check", "expression",
     "comment", "policy name", "privacy domain",
 )  # fmt: skip
-
-_NESTED = ("list", "struct", "map")
-_CASTS = {"float": "DOUBLE", "uuid": "VARCHAR", "timestamp_ns": "TIMESTAMP"}
 
 
 class IcebergTables:
@@ -194,10 +179,10 @@ class IcebergTables:
         _check_deletes(metadata)
         with own_cursor(self._fakesnow) as cursor:
             self._access.open(cursor, active_location(volume))
-            cursor.execute(f"CREATE OR REPLACE VIEW {double_quoted(*name)} AS {_select(cursor, location)}")
+            cursor.execute(f"CREATE OR REPLACE VIEW {double_quoted(*name)} AS {select_of(cursor, location)}")
             cursor.execute(f"COMMENT ON VIEW {double_quoted(*name)} IS '{ICEBERG_TABLE}'")
         kept = {
-            **properties, "METADATA_LOCATION": location, "DESCRIBED": json.dumps(_columns(metadata)),
+            **properties, "METADATA_LOCATION": location, "DESCRIBED": json.dumps(described_columns(metadata)),
             "REFRESHED_ON": str(time.time()), "REFRESH_STATE": "RUNNING", "REASON": "",
             "SHOWN_ON": str(int(time.time())),
         }  # fmt: skip
@@ -247,67 +232,5 @@ def _check_deletes(table: StaticTable) -> None:
                 raise Refused(91968, "0A000", f"{problem}: {entry.data_file.file_path}")
 
 
-def _columns(table: StaticTable) -> list[Row]:
-    return [
-        (c.name, _type(c.field_type), "COLUMN", "N" if c.required else "Y", *_PLAIN, c.doc, None, None)
-        for c in table.schema().fields
-    ]
-
-
-def _select(cursor: Any, location: str) -> str:
-    scan = f"iceberg_scan({text(location)})"
-    relation = cursor.sql(f"SELECT * FROM {scan}")
-    columns = zip(relation.columns, relation.types, strict=True)
-    return f"SELECT {', '.join(_shown(*column) for column in columns)} FROM {scan}"
-
-
 def _upper(properties: Properties, name: str) -> str:
     return str(properties.get(name, "")).upper()
-
-
-def _type(kind: IcebergType) -> str:
-    match kind:
-        case DecimalType():
-            return f"NUMBER({kind.precision},{kind.scale})"
-        case FixedType():
-            return f"BINARY({len(kind)})"
-        case ListType():
-            return f"ARRAY({_type(kind.element_type)})"
-        case MapType():
-            return f"MAP({_type(kind.key_type)}, {_type(kind.value_type)})"
-        case StructType():
-            return f"OBJECT({', '.join(f'{f.name} {_type(f.field_type)}' for f in kind.fields)})"
-    return _TYPES.get(str(kind), "VARIANT")
-
-
-def _shown(name: str, kind: Any) -> str:
-    """One column of a view, under its own name; its kind is a `DuckDBPyType`."""
-    column = double_quoted(name)
-    if kind.id in _NESTED:
-        return f"to_json({_inside(column, kind)}) AS {column}"
-    cast = _CASTS.get(kind.id)
-    return f"CAST({column} AS {cast}) AS {column}" if cast else column
-
-
-def _inside(expression: str, kind: Any, depth: int = 0) -> str:
-    if kind.id == "blob":
-        return f"hex({expression})"
-    if "BLOB" not in str(kind):
-        return expression
-    item = f"x{depth}"
-    children = dict(kind.children)
-    if kind.id == "list":
-        return f"list_transform({expression}, lambda {item}: {_inside(item, children['child'], depth + 1)})"
-    if kind.id == "struct":
-        return _struct(expression, children, depth)
-    entry = _struct(item, children, depth + 1)
-    return f"map_from_entries(list_transform(map_entries({expression}), lambda {item}: {entry}))"
-
-
-def _struct(expression: str, children: dict[str, Any], depth: int) -> str:
-    fields = ", ".join(
-        f"{double_quoted(name)} := {_inside(f'{expression}.{double_quoted(name)}', kind, depth + 1)}"
-        for name, kind in children.items()
-    )
-    packed = f"struct_pack({fields})"
-    return f"CASE WHEN {expression} IS NULL THEN NULL ELSE {packed} END"

@@ -6,28 +6,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, get_args
 
-from sqlglot import TokenType
-from sqlglot.dialects import Snowflake
-from sqlglot.errors import TokenError
-
 from frazil_local.snowflake.answers import Refused, syntax_error
-from frazil_local.snowflake.language.histories import refresh_histories
+from frazil_local.snowflake.language.calls import system_call
 from frazil_local.snowflake.language.statements import (
     RELATIONS,
     Alter,
-    Call,
-    Calls,
     Create,
     Current,
     Describe,
     Drop,
     DropDatabase,
-    GetTags,
     Grant,
     Kind,
     Name,
     Refresh,
-    Refreshes,
     SetPolicy,
     SetTags,
     Show,
@@ -35,23 +27,16 @@ from frazil_local.snowflake.language.statements import (
     Statement,
     Use,
 )
-from frazil_local.snowflake.language.tokens import Tokens
+from frazil_local.snowflake.language.tokens import Tokens, tokens_of
 
 _NOT_SAID: tuple[Kind, ...] = (*RELATIONS, "LINKED DATABASE")
 _KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in _NOT_SAID)
 _CURRENT = ("CURRENT_ROLE", "CURRENT_USER", "CURRENT_WAREHOUSE")
-_SYSTEM_FUNCTIONS = (
-    "SYSTEM$VERIFY_EXTERNAL_VOLUME",
-    "SYSTEM$VERIFY_CATALOG_INTEGRATION",
-    "SYSTEM$GET_ICEBERG_TABLE_INFORMATION",
-    "SYSTEM$CATALOG_LINK_STATUS",
-)
-_GET_TAG = "SYSTEM$GET_TAG"
 
 
 def parse_statement(sql: str) -> Statement | None:
     """The statement, or None if it is one for fakesnow; refuses what begins like ours and can't be read."""
-    tokens = _tokens(sql)
+    tokens = tokens_of(sql)
     parse = _PARSERS.get(tokens.word())
     tokens.take(tokens.word())
     statement = parse(tokens) if parse else None
@@ -62,7 +47,7 @@ def parse_statement(sql: str) -> Statement | None:
 
 def parse_relation(sql: str) -> Statement | None:
     """A statement about owners, comments or the session, of which fakesnow keeps no account; or None."""
-    tokens = _tokens(sql)
+    tokens = tokens_of(sql)
     if tokens.take("SHOW") and (kind := _kind(tokens, "S", RELATIONS)):
         like = tokens.string() if tokens.take("LIKE") else None
         return Show(kind, like, _scope(tokens)) if tokens.at_end() or tokens.word() == "IN" else None
@@ -90,24 +75,9 @@ def _current(tokens: Tokens) -> Current | None:
 def is_merge(sql: str) -> bool:
     """Whether it is a MERGE, as its first word says."""
     try:
-        return _tokens(sql).word() == "MERGE"
+        return tokens_of(sql).word() == "MERGE"
     except Refused:
         return False
-
-
-def _tokens(sql: str) -> Tokens:
-    try:
-        return Tokens(Snowflake().tokenize(sql))
-    except TokenError as e:
-        raise syntax_error(str(e)) from None
-
-
-def parse_name(text: str) -> Name:
-    """A name within a string, as system functions take it."""
-    tokens = _tokens(text)
-    name = tokens.name()
-    tokens.expect_end()
-    return name
 
 
 def _create(tokens: Tokens) -> Statement | None:
@@ -247,60 +217,6 @@ def _use(tokens: Tokens) -> Statement | None:
     return Use("WAREHOUSE", tokens.name()[-1]) if tokens.take("WAREHOUSE") else None
 
 
-def _select(tokens: Tokens) -> Statement | None:
-    function = tokens.word()
-    if function == _GET_TAG:
-        return _get_tags(tokens)
-    if histories := refresh_histories(tokens):
-        return Refreshes(tuple((place, parse_name(table)) for place, table in histories))
-    if function not in _SYSTEM_FUNCTIONS:
-        return None
-    calls = [_call(tokens)]
-    while tokens.text() == "," and tokens.word(1) in _SYSTEM_FUNCTIONS:
-        tokens.skip(1)
-        calls.append(_call(tokens))
-    counted = _count_beside(tokens)
-    return Calls(tuple(calls), counted) if counted or len(calls) > 1 else calls[0]
-
-
-def _call(tokens: Tokens) -> Call:
-    function = tokens.word()
-    tokens.take(function)
-    tokens.expect(TokenType.L_PAREN)
-    argument = tokens.string()
-    tokens.expect(TokenType.R_PAREN)
-    aliased = tokens.take("AS") or not (tokens.at_end() or tokens.text() == ",")
-    return Call(function, argument, tokens.name()[-1] if aliased else f"{function}('{argument}')")
-
-
-def _count_beside(tokens: Tokens) -> Name:
-    """The table of `, (SELECT COUNT(*) FROM table)`; empty where nothing follows."""
-    if tokens.text() != ",":
-        return ()
-    tokens.expect_texts(",", "(", "SELECT", "COUNT", "(", "*", ")", "FROM")
-    name = tokens.name()
-    tokens.expect(TokenType.R_PAREN)
-    return name
-
-
-def _get_tags(tokens: Tokens) -> GetTags:
-    asked: list[tuple[Name, Name, str]] = []
-    while tokens.take(_GET_TAG):
-        tokens.expect(TokenType.L_PAREN)
-        tag = parse_name(tokens.string())
-        tokens.expect(TokenType.COMMA)
-        table = parse_name(tokens.string())
-        tokens.expect(TokenType.COMMA)
-        domain = tokens.string().upper()
-        if domain not in ("TABLE", "COLUMN"):
-            raise syntax_error(f"{_GET_TAG} of a {domain} is not known here.")
-        tokens.expect(TokenType.R_PAREN)
-        asked.append((tag, table, "") if domain == "TABLE" else (tag, table[:-1], table[-1]))
-        if not tokens.at_end():
-            tokens.expect(TokenType.COMMA)
-    return GetTags(tuple(asked))
-
-
 def _kind(tokens: Tokens, plural: str = "", kinds: tuple[Kind, ...] = _KINDS) -> Kind | None:
     for kind in kinds:
         if tokens.take(*f"{kind}{plural}".split()):
@@ -318,5 +234,5 @@ _PARSERS: dict[str, Callable[[Tokens], Statement | None]] = {
     "GRANT": _grant,
     "REVOKE": partial(_grant, revoke=True),
     "USE": _use,
-    "SELECT": _select,
+    "SELECT": system_call,
 }

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from sqlglot import TokenType
+from sqlglot.dialects import Snowflake
+from sqlglot.errors import TokenError
 
 from frazil_local.snowflake.answers import Refused, syntax_error
 from frazil_local.snowflake.language.statements import Name, Properties, Value
@@ -183,3 +185,19 @@ class Tokens:
 
     def _unexpected(self) -> Refused:
         return syntax_error(f"syntax error, unexpected '{self.text() or '<EOF>'}'.")
+
+
+def tokens_of(sql: str) -> Tokens:
+    """The tokens of a text; refuses what is no SQL."""
+    try:
+        return Tokens(Snowflake().tokenize(sql))
+    except TokenError as e:
+        raise syntax_error(str(e)) from None
+
+
+def parse_name(text: str) -> Name:
+    """A name within a string, as system functions take it."""
+    tokens = tokens_of(text)
+    name = tokens.name()
+    tokens.expect_end()
+    return name

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from frazil_local.snowflake.answers import Refused
-from frazil_local.snowflake.language.parsing import parse_name
 from frazil_local.snowflake.language.statements import (
     Alter,
     Call,
@@ -27,6 +26,7 @@ from frazil_local.snowflake.language.statements import (
     Statement,
     Use,
 )
+from frazil_local.snowflake.language.tokens import parse_name
 from frazil_local.snowflake.objects import Objects
 from frazil_local.snowflake.relations import Deed, deed_of, full_name, tables_of
 from frazil_local.snowflake.rights.privileges import Privileges, hidden, insufficient

@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.commit import move_ref, remove_snapshots
+from frazil.tables.commits.staging import move_ref, remove_snapshots
 from frazil.tables.metadata.snapshots import ancestors
 from kit.model.parts.catalog import ON_THE_WAY
 from kit.model.world import NAME, World
