@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import dagster as dg
 
 from assets.description import PipelineTable
-from frazil.checks.drift import Drift
 from frazil.checks.layers.judge import FRESH
 from frazil.checks.layers.watch import PATIENCE, Look, Watch
 from frazil.checks.result import CheckResult, Severity
 from frazil.checks.run import run_check
+from frazil.checks.targets.drift import Drift
 from frazil.errors import FrazilError, RetryError
 from frazil.publishing.target import Target
 from frazil.publishing.targets import TARGETS

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from figures import Line, show
 from pyiceberg.table import Table
 
-from frazil.checks.drift import find_drift
+from frazil.checks.targets.finding import find_drift
 from frazil.clients import Clients
 from frazil.publishing.columns import columns_in, digest_of
 from frazil.settings.profile import Settings

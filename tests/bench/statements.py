@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from figures import Line, show
 
-from frazil.checks.drift import find_drift
+from frazil.checks.targets.finding import find_drift
 from frazil.cli.selection import Selection
 from frazil.cli.work.land import sync_each
 from frazil.clients import Clients

@@ -13,8 +13,8 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException, NoSuchViewError
 from pyspark.sql import SparkSession
 
-from frazil.checks.drift import find_drift, repair_drift
 from frazil.checks.run import run_check
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.connections import Connections
 from frazil.doctor.catalog import ProbeTable
 from frazil.errors import CommitConflictError, DifferentError, SpecError

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from frazil.checks.drift import Drift, find_drift, repair_drift
+from frazil.checks.targets.drift import Drift
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.publishing.snowflake.tables import Snowflake

@@ -10,7 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyiceberg.types import LongType
 
-from frazil.checks.drift import Drift, find_drift, repair_drift
+from frazil.checks.targets.drift import Drift
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import MissingError, RepairError, RetryError

@@ -7,7 +7,7 @@ import time
 import pytest
 from pyiceberg.types import LongType
 
-from frazil.checks.drift import find_drift
+from frazil.checks.targets.finding import find_drift
 from frazil.cli.selection import Selection
 from frazil.cli.work.land import sync_each
 from frazil.clients import Clients

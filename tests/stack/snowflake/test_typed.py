@@ -7,7 +7,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from frazil.checks.drift import find_drift, repair_drift
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.publishing.snowflake.tables import Snowflake

@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyiceberg.types import LongType
 
-from frazil.checks.drift import Drift, find_drift
+from frazil.checks.targets.drift import Drift
+from frazil.checks.targets.finding import find_drift
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import (

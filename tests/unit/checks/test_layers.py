@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from frazil.checks.drift import find_drift
 from frazil.checks.layers.ages import age_of_state, target_age
 from frazil.checks.layers.judge import severity_of
 from frazil.checks.result import CheckResult
 from frazil.checks.run import checks_of, run_check
+from frazil.checks.targets.finding import find_drift
 from frazil.derive.positions.state import DerivedState
 from frazil.errors import PartDownError
 from frazil.landing.position.state import State, TableState

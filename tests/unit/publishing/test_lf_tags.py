@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from frazil.checks.drift import find_drift, repair_drift
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil.publishing.glue import Glue
 from frazil.publishing.reading import read_all

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from frazil.checks.drift import find_drift, repair_drift
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
 from kit.readers.mirrored import NAME, Mirror, one_record

@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from frazil.checks.drift import Drift, find_drift
+from frazil.checks.targets.drift import Drift
+from frazil.checks.targets.finding import find_drift
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.publishing.columns import Column

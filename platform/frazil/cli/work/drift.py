@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from frazil.checks.drift import Drift, find_drift, repair_drift
+from frazil.checks.targets.drift import Drift
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.cli.console import console, fail, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, Selection, Tables, select

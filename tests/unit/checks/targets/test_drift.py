@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.glue import GlueCatalog
 
-from frazil.checks.drift import Drift, find_drift, repair_drift
+from frazil.checks.targets.drift import Drift
+from frazil.checks.targets.finding import find_drift, repair_drift
 from frazil.errors import PartDownError
 from frazil.publishing.glue import Glue
 from frazil.publishing.reading import read_all
@@ -141,7 +142,7 @@ def test_a_target_in_step_that_counts_other_rows_differs_since_the_newest_commit
     def hidden(*asked: Any, **how: Any) -> dict[Any, Any]:
         return {path: replace(seen, rows=2) for path, seen in read_all(*asked, **how).items() if seen}  # type: ignore[type-var]
 
-    monkeypatch.setattr("frazil.checks.drift.read_all", hidden)
+    monkeypatch.setattr("frazil.checks.targets.finding.read_all", hidden)
     head = mirror.table.current_snapshot()
     assert head
 

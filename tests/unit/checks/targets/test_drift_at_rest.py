@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 
-from frazil.checks.drift import Drift, find_drift
+from frazil.checks.targets.drift import Drift
+from frazil.checks.targets.finding import find_drift
 from frazil.clients import Clients
 from frazil.publishing.columns import columns_in, digest_of
 from frazil.settings.profile import Settings

@@ -1,21 +1,19 @@
-"""Do the targets show each table as it is; if not, since when, and why. Repairs what publishing may."""
+"""One table beside what its targets show."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from frazil.checks.run import checks_of, run_check
-from frazil.connections import Connections, apart
+from frazil.connections import Connections
 from frazil.errors import FrazilError, NotYetError, RetryError, explain
 from frazil.publishing.columns import Column, differences
 from frazil.publishing.labels import label_differences
 from frazil.publishing.pointer import is_foreign, is_in_step, metadata_shown, ways_on
-from frazil.publishing.reading import AtRest, Seen, read_all, resting, rows_shown
+from frazil.publishing.reading import AtRest, Seen, rows_shown
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import AssetPath, Things, things
@@ -28,128 +26,11 @@ from frazil.upkeep.expiry.references import pointer_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-
-_AT_ONCE = 8
-
-State = Literal[
-    "in step", "missing", "behind", "columns", "policies", "grants", "labels", "rows", "held", "foreign",
-    "left over", "refused", "down"
-]  # fmt: skip
-"""Of a table in a target. `held`: a blocking check keeps it back; `columns` to `labels`: only
-they differ; `rows`: it shows the current metadata, and other rows; `left over`: the Iceberg table is gone;
-`refused`, `down`: the target does not tell."""
-
-_REPAIRED: tuple[State, ...] = ("missing", "behind", "columns", "policies", "grants", "labels")
-"""What publishing brings in step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """One table in one target, beside the Iceberg table.
-
-    `snapshots` are those of `main` that it does not show, `since` is when the first of them was committed,
-    and `seconds` the time since then; None where nobody knows. `rows` are the table's and `rows_shown` those
-    that readers see, where they were counted; `refreshed` is when the target says that it read the metadata
-    last. `error` is why nothing could be compared, or not repaired.
-    """
-
-    table: str
-    target: str
-    name: str
-    state: State
-    why: str = ""
-    todo: str = ""
-    iceberg_metadata: str = ""
-    shown_metadata: str = ""
-    snapshots: int | None = 0
-    seconds: float | None = 0.0
-    since: float | None = None
-    rows: int | None = None
-    rows_shown: int | None = None
-    refreshed: float | None = None
-    repaired: bool = False
-    error: FrazilError | None = None
-
-    @property
-    def differs(self) -> bool:
-        """Whether readers do not see the table as it is, as far as anybody knows."""
-        return self.state != "in step"
-
-
-def find_drift(
-    specs: Iterable[AnyTable], connections: Connections, now: float | None = None, *, counts: bool = False
-) -> list[Drift]:
-    """Each table in each of its targets, in order. Changes nothing.
-
-    Args:
-        specs: The tables.
-        connections: To where they are.
-        now: The time, if it is another one.
-        counts: Whether rows are counted; Snowflake then also says when it refreshed each table last.
-    """
-    at = time.time() if now is None else now
-    parts = (_of_part(own, clients, at, counts=counts) for own, clients in apart(specs, connections))
-    return [drift for part in parts for drift in part]
-
-
-def _of_part(
-    specs: Sequence[AnyTable], connections: Connections, now: float, *, counts: bool
-) -> Iterator[Drift]:
-    targets = [target for spec in specs for target in targets_of(spec, connections.settings)]
-    seen = read_all(targets, connections, counts=counts, tags=True)
-
-    known = {} if counts else dict(resting(specs, seen, connections))
-
-    def drifts(spec: AnyTable) -> list[Drift]:
-        return list(_Compared(spec, connections, seen, known, now, counts).drifts())
-
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="drift") as pool:
-        for of_table in pool.map(drifts, specs):
-            yield from of_table
-
-
-def repair_drift(
-    spec: AnyTable, drifts: Sequence[Drift], connections: Connections
-) -> tuple[list[Drift], list[Shown]]:
-    """Publishes a table where that brings a target in step.
-
-    Returns:
-        How it stands then, and what was published.
-    """
-    targets = targets_of(spec, connections.settings)
-    kept = {target.word for target in targets if target.maker}
-    wanted = {d.target for d in drifts if _is_repairable(spec, d) and not (d.target in kept and _is_late(d))}
-    shown: list[Shown] = []
-    failed: dict[str, FrazilError] = {}
-    for target in targets:
-        if target.word in wanted and target.upstream[0] not in failed:
-            try:
-                shown.append(target.sync(connections))
-            except Exception as e:  # noqa: BLE001 - it is why this target is not repaired
-                failed[target.word] = explain(e)
-    if not wanted:
-        return list(drifts), []
-    counts = any(drift.rows is not None for drift in drifts)
-    after = find_drift([spec], connections, counts=counts)
-    return [_repaired(drift, wanted, failed.get(drift.target)) for drift in after], shown
-
-
-def _is_repairable(spec: AnyTable, drift: Drift) -> bool:
-    return drift.state in _REPAIRED or (drift.state == "foreign" and spec.foreign_commits != "alarm")
-
-
-def _is_late(drift: Drift) -> bool:
-    return drift.state in ("missing", "behind")
-
-
-def _repaired(drift: Drift, wanted: Iterable[str], error: FrazilError | None) -> Drift:
-    if error is not None:
-        return replace(drift, why=error.what, todo=error.todo, error=error)
-    return replace(drift, repaired=drift.target in wanted and not drift.differs)
+from frazil.checks.targets.drift import REPAIRED, Drift, State
 
 
 @dataclass(frozen=True)
-class _Compared:
+class Compared:
     """One table beside what its targets show."""
 
     spec: AnyTable
@@ -161,6 +42,7 @@ class _Compared:
 
     @cached_property
     def things(self) -> Things:
+        """Its names."""
         return things(self.spec, self.connections.settings)
 
     @cached_property
@@ -286,7 +168,7 @@ class _Compared:
 
     def _published(self, target: Target, drift: Drift, state: State, before: Drift | None) -> Drift:
         """What publishing brings in step, unless a check, or the target that it follows, keeps it back."""
-        if before and before.state not in ("in step", *_REPAIRED):
+        if before and before.state not in ("in step", *REPAIRED):
             return replace(drift, state=before.state, why=f"it follows {before.name}", todo=before.todo)
         if target.maker:
             return replace(drift, state=state, why=f"{target.maker} keeps it", todo=target.maker.todo)

@@ -1,0 +1,1 @@
+"""What targets show of tables, compared with the tables."""
