@@ -21,6 +21,9 @@ Kind = Literal[
 MAX_DIGITS = 38
 """Most digits of a decimal in Iceberg, and in Spark."""
 
+VARIANT_NEEDS_V3 = "a variant needs format version 3 of Iceberg, tables here have 2"
+"""Why Confluent's variants are refused, in Avro and in Protobuf."""
+
 
 class _Scalar:
     """A type without parts."""

@@ -31,9 +31,6 @@ MOST_PLACES = 4_000_000
 A few bytes may become very many of them: an empty message within another is two bytes, and a place per field.
 """
 
-VARIANT_NEEDS_V3 = "a variant needs format version 3 of Iceberg, tables here have 2"
-"""Why Confluent's variants are refused, in Avro and in Protobuf."""
-
 _FIELDS_OF_CUT = 2_000
 """Most fields of a schema that is cut because it came to more than a table can be planned with."""
 

@@ -7,7 +7,6 @@ keys that stand twice in a map, and the branch that a union's value is of.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,9 +18,17 @@ import pyarrow as pa
 from frazil.exact import values_of
 from frazil.formats.batches.rows import Rows
 from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar, logical
-from frazil.formats.json.reasons import Repeated, repeated
 from frazil.formats.json.scalars import scalar_array
-from frazil.formats.json.typed import BAD, attribute, has_plain_names, is_raw, kind_of
+from frazil.formats.json.typed import (
+    BAD,
+    attribute,
+    count_members,
+    has_plain_names,
+    is_raw,
+    keys_in,
+    kind_of,
+    repeats,
+)
 from frazil.formats.logical import List, Map, Struct, Type
 from frazil.formats.types import arrow_type
 
@@ -131,7 +138,7 @@ class _Maps:
         except BAD:
             return None
         # Each entry has a colon, so as many as there are keys prove that no key was there twice.
-        if text.count(b":") == len(entries) or _members(text) == len(entries):
+        if text.count(b":") == len(entries) or count_members(text) == len(entries):
             return entries
         return None
 
@@ -227,7 +234,7 @@ class _Unions:
     def array(self, values: Values, rows: Rows) -> pa.Array:
         given = ~_missing(values)
         columns, known = [], np.full((len(self._branches) or 1, len(values)), -1)
-        keys = [_keys(value) for value in values]
+        keys = [keys_in(value) for value in values]
         for place, branch in enumerate(self._branches):
             own = Rows(np.zeros(len(values), bool))
             columns.append(branch.array(branch.read(values, own), own))
@@ -235,7 +242,7 @@ class _Unions:
             known[place, fits] = [len(self._keys[place] & keys[n]) for n in np.flatnonzero(fits)]
         best = known.argmax(axis=0)
         fits_one = known.max(axis=0) >= 0
-        rows.spoil((given & ~fits_one) | np.array([_repeats(value) for value in values], bool))
+        rows.spoil((given & ~fits_one) | np.array([repeats(value) for value in values], bool))
         parts = [self._branch(f, columns, np.where(fits_one, best, -1)) for f in self._kind]
         return pa.StructArray.from_arrays(parts, fields=list(self._kind), mask=pa.array(~fits_one))
 
@@ -269,24 +276,6 @@ def _spread(struct: pa.StructArray, values: Values) -> pa.Array:
     """The rows at the places of the values that are there."""
     missing = _missing(values)
     return struct.take(pa.array(np.cumsum(~missing) - 1, mask=missing))
-
-
-def _members(text: bytes) -> int:
-    """How many members the outermost object of a text has, each of those with one key counted."""
-    return len(json.loads(text, object_pairs_hook=list, parse_int=str))
-
-
-def _keys(text: bytes | None) -> frozenset[str]:
-    if text is None or not text.startswith(b"{"):
-        return frozenset()
-    return frozenset(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
-
-
-def _repeats(text: bytes | None) -> bool:
-    """Whether a key stands twice in an object, at any depth."""
-    if text is None or not text.startswith((b"{", b"[")):
-        return False
-    return repeated(json.loads(text, object_pairs_hook=Repeated, parse_int=str)) is not None
 
 
 def _repeating(keys: pa.Array, offsets: np.ndarray) -> np.ndarray:

@@ -7,11 +7,13 @@ last value, as Spark does. What no type of it can tell is kept as `Raw`, its tex
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import msgspec
 
 from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar
+from frazil.formats.json.reasons import Repeated, repeated
 
 BAD = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 """What msgspec raises where a text is none of the type."""
@@ -77,3 +79,22 @@ def _object(members: tuple[Member, ...]) -> type[msgspec.Struct]:
     fields += [(attribute(i), kind_of(m.node, True), None) for i, m in enumerate(members) if m.optional]
     names = {attribute(i): m.key for i, m in enumerate(members)}
     return msgspec.defstruct("Object", fields, rename=names, gc=False)
+
+
+def count_members(text: bytes) -> int:
+    """How many members the outermost object of a text has, each of those with one key counted."""
+    return len(json.loads(text, object_pairs_hook=list, parse_int=str))
+
+
+def keys_in(text: bytes | None) -> frozenset[str]:
+    """The keys of the outermost object of a text."""
+    if text is None or not text.startswith(b"{"):
+        return frozenset()
+    return frozenset(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
+
+
+def repeats(text: bytes | None) -> bool:
+    """Whether a key stands twice in an object, at any depth."""
+    if text is None or not text.startswith((b"{", b"[")):
+        return False
+    return repeated(json.loads(text, object_pairs_hook=Repeated, parse_int=str)) is not None

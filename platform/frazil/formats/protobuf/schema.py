@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from frazil.formats.columns.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 from frazil.formats.logical import (
     JSON_TEXT,
+    VARIANT_NEEDS_V3,
     Field,
     List,
     Map,
@@ -35,7 +36,7 @@ from frazil.formats.protobuf.well_known import (
     known_type,
     params_of,
 )
-from frazil.formats.protocol import MAX_DEPTH, VARIANT_NEEDS_V3, Mapping, WriterSchema, decimal_type
+from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, decimal_type
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor

@@ -15,9 +15,11 @@ from frazil.publishing.snowflake.connection import MEANING, MOST_SHOWN, named_ro
 from frazil.publishing.snowflake.link import link_of
 from frazil.publishing.snowflake.looks import asked
 from frazil.publishing.snowflake.refreshing import RUNNING, own_refresh, refresh_status
+from frazil.publishing.snowflake.sources import OwnTable, Source
 from frazil.publishing.snowflake.statements import Relation, show_in
 from frazil.publishing.target import Maker
 from frazil.quoting import double_quoted
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 
 if TYPE_CHECKING:
@@ -116,3 +118,9 @@ def _stuck(table: Relation, status: Mapping[str, Any]) -> FrazilError:
         todo="Fix what the message names, then "
         f"ALTER ICEBERG TABLE {double_quoted(*table.parts)} SET AUTO_REFRESH = TRUE.",
     )
+
+
+def source_of(settings: Settings, name: TableName, glue: Glue) -> Source:
+    """How a table comes to Snowflake, as the settings say."""
+    linked = settings.snowflake.linked_database
+    return LinkedTable(linked, name, glue) if linked else OwnTable(settings, name, glue)

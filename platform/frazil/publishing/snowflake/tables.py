@@ -35,15 +35,15 @@ from frazil.publishing.snowflake.governance.grants import (
     rights_to_read,
 )
 from frazil.publishing.snowflake.governance.protection import Protected, Protection
-from frazil.publishing.snowflake.linked import LinkedTable
+from frazil.publishing.snowflake.linked import source_of
 from frazil.publishing.snowflake.looks import Look
-from frazil.publishing.snowflake.sources import OwnTable, Source, location_in
+from frazil.publishing.snowflake.sources import location_in
 from frazil.publishing.snowflake.views.kept import KeptViews
 from frazil.publishing.snowflake.views.typed import check_typed, typed_columns
 from frazil.publishing.target import Fact, Shown
 from frazil.publishing.views.queries import clean_columns
 from frazil.settings.profile import Settings
-from frazil.spec.names import AssetPath, TableName, legal, things
+from frazil.spec.names import AssetPath, legal, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
@@ -148,14 +148,7 @@ class Snowflake:
         with self._open(connections) as connection:
             begun = spent_by(connection)
             before = self._source.location(connection)
-            if before is None:
-                self._source.make(connection)
-            # Before newer rows are shown: a policy, of a column or of a tag, hides values of these, too.
-            whole = self.protection.keep(connection)
-            if before not in (None, current):
-                self._source.refresh(connection)
-                if not whole:  # columns that came with it
-                    self.protection.keep(connection)
+            self._bring(connection, before, current)
             self._views.keep(connection)
             if self.comment:
                 keep_comments(connection, self.views, self.comment)
@@ -165,6 +158,17 @@ class Snowflake:
             spent = spent_by(connection) - begun
         is_new = now.metadata_location == current != before
         return replace(now, waited=waited(table, before, time.time()) if is_new else None, spent=spent)
+
+    def _bring(self, connection: SnowflakeConnection, before: str | None, current: str) -> None:
+        """Makes or refreshes the table, protected as the spec says."""
+        if before is None:
+            self._source.make(connection)
+        # Before newer rows are shown: a policy, of a column or of a tag, hides values of these, too.
+        whole = self.protection.keep(connection)
+        if before not in (None, current):
+            self._source.refresh(connection)
+            if not whole:  # columns that came with it
+                self.protection.keep(connection)
 
     def _lacks_nothing_but_rows(self, table: Table, seen: Shown) -> bool:
         """Whether at most the metadata that is shown is older, and its columns are those of now."""
@@ -294,9 +298,3 @@ class Snowflake:
 
     def _count(self, connection: SnowflakeConnection) -> int:
         return int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0])
-
-
-def source_of(settings: Settings, name: TableName, glue: Glue) -> Source:
-    """How a table comes to Snowflake, as the settings say."""
-    linked = settings.snowflake.linked_database
-    return LinkedTable(linked, name, glue) if linked else OwnTable(settings, name, glue)

@@ -20,6 +20,7 @@ from frazil.formats.columns.unmappable import REFUSED, Unmappable, plain, too_ma
 from frazil.formats.logical import (
     JSON_TEXT,
     MAX_DIGITS,
+    VARIANT_NEEDS_V3,
     Field,
     Fixed,
     List,
@@ -30,7 +31,7 @@ from frazil.formats.logical import (
     branch_name,
 )
 from frazil.formats.paths import member_path
-from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
+from frazil.formats.protocol import Mapping, decimal_type, doc_text
 
 _PLAIN = {
     "boolean": Primitive("boolean"), "int": Primitive("int"), "long": Primitive("long"),

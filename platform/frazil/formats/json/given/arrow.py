@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from json.encoder import encode_basestring
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from frazil.exact import flags_of, values_of
 from frazil.formats.json.arrow import JsonRecipe
 from frazil.formats.json.nodes import Members, Node
+from frazil.formats.json.typed import count_members
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import DecodedBatch
 from frazil.formats.types import arrow_type
@@ -74,7 +74,7 @@ def _rest_of(record: bytes, named: Members) -> str | None:
     """
     nodes = {m.name: m.node for m in named.members}
     members = {name: bytes(raw) for name, raw in _decode(record).items()}
-    if not _are_all(record, members) and _count(record) != len(members):
+    if not _are_all(record, members) and count_members(record) != len(members):
         raise ValueError("a key stands there twice")
     parts = (
         f"{encode_basestring(name)}:{left}"
@@ -95,8 +95,3 @@ def _are_all(record: bytes, members: Mapping[str, bytes]) -> bool:
     """Whether an object has no members but these, by its colons: each member has one of its own."""
     outside = record.count(b":") - sum(text.count(b":") for text in members.values())
     return outside == len(members) and not any(":" in name for name in members)
-
-
-def _count(record: bytes) -> int:
-    """How many members an object has, each of those with one key counted."""
-    return len(json.loads(record, object_pairs_hook=list, parse_int=str))
