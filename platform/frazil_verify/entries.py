@@ -8,6 +8,7 @@ from __future__ import annotations
 import marshal
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,24 @@ key, it ends all rows."""
 NOT_COMPARED = b""
 """In the place of the digest of a row whose values are not known."""
 
+Row = tuple[Any, ...]
 Entries = npt.NDArray[np.void]
 
 _FLUSH = 4096  # entries a bucket may hold in memory
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a record makes: of which key, which row, and whether there is a row at all.
+
+    Args:
+        lsn: Where it stands in a database's log; of a version or a truncate when the source made it.
+    """
+
+    kind: int
+    key: Row = ()
+    row: Row | None = None
+    lsn: int = NO_LSN
 
 
 def digest(values: tuple[Any, ...]) -> bytes:

@@ -15,11 +15,12 @@ from frazil_verify.entries import (
     DELETE,
     GOOD,
     LARGE,
-    NO_LSN,
     SKIPPED,
     TOMBSTONE,
     TRUNCATE,
     UNKNOWN,
+    Made,
+    Row,
 )
 from frazil_verify.filters.wanted import Wanted
 from frazil_verify.findings import UnverifiableError
@@ -46,22 +47,6 @@ from frazil_verify.values.naming import Headers
 
 _CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
 _OF_LARGE = {GOOD: LARGE, DELETE: BAD, TOMBSTONE: BAD}
-
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Made:
-    """What a record makes: of which key, which row, and whether there is a row at all.
-
-    Args:
-        lsn: Where it stands in a database's log; of a version or a truncate when the source made it.
-    """
-
-    kind: int
-    key: Row = ()
-    row: Row | None = None
-    lsn: int = NO_LSN
 
 
 @dataclass(frozen=True)

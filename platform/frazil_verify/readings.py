@@ -8,8 +8,8 @@ from functools import cached_property
 
 from confluent_kafka import Message
 
-from frazil_verify.entries import BAD, GOOD, LARGE
-from frazil_verify.expected import Expected, Made
+from frazil_verify.entries import BAD, GOOD, LARGE, Made
+from frazil_verify.expected import Expected
 from frazil_verify.ledger import Eras
 from frazil_verify.table.names import Names
 

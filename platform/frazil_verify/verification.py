@@ -20,12 +20,13 @@ from frazil_verify.entries import (
     TRUNCATE,
     UNKNOWN,
     Buckets,
+    Made,
     bucket_of_key,
     bucket_of_place,
     buckets_for,
     digest,
 )
-from frazil_verify.expected import Expected, Made
+from frazil_verify.expected import Expected
 from frazil_verify.findings import Finding, Report, UnverifiableError
 from frazil_verify.ledger import Claim, Eras, disagreements, newest_claim
 from frazil_verify.letters import Letters, places_of

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +14,7 @@ from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column, columns_of
 from frazil_verify.table.names import NOWHERE
 from frazil_verify.values.bad import BadRecordError, NotComparedError, bad
-from frazil_verify.values.plain.json import kinds, scalar
+from frazil_verify.values.plain.json import DECODER, Repeated, kinds, scalar
 from frazil_verify.values.width import check_width, is_doubtful, widest
 
 Convert = Callable[[Any], Any]
@@ -52,7 +51,7 @@ class JsonReader:
             BadRecordError: The bytes are no such record.
         """
         try:
-            read = _DECODER.decode(payload.decode())
+            read = DECODER.decode(payload.decode())
         except (ValueError, ArithmeticError, RecursionError) as e:
             raise BadRecordError(type(e).__name__) from e
         if self._rules is not None and not self._rules(json.loads(payload)):
@@ -66,19 +65,6 @@ class JsonReader:
             check_width(read, self._wanted, len(payload))
         values: tuple[Any, ...] = self._convert(read)
         return values
-
-
-class _Repeated(dict[str, Any]):
-    """An object in which a key stands twice: no map, and otherwise its last value counts."""
-
-    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
-
-
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    known = dict(pairs)
-    return known if len(known) == len(pairs) else _Repeated(pairs)
 
 
 def properties(schema: Schema, inner: str, root: str, *, of_database: bool) -> Mapping[str, Any]:
@@ -178,7 +164,7 @@ class Compiler:
         def convert(value: Any) -> tuple[Any, ...]:
             if not isinstance(value, dict):
                 bad("no object")
-            if isinstance(value, _Repeated) and not all(
+            if isinstance(value, Repeated) and not all(
                 _fits(takes[n], v) for n, v in value.pairs if n in takes
             ):
                 raise NotComparedError("a key stands twice, and not each of its values is of its type")
@@ -223,7 +209,7 @@ class Compiler:
         each = self.compile(node.get("additionalProperties") or {}, want["value"], optional=False)
         return lambda value: (
             sorted_pairs({name: each(inner) for name, inner in value.items()})
-            if isinstance(value, dict) and not isinstance(value, _Repeated)
+            if isinstance(value, dict) and not isinstance(value, Repeated)
             else bad("no map, or one with a key twice")
         )
 
@@ -304,10 +290,3 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def _list(convert: Convert) -> Convert:
     return lambda value: tuple(map(convert, value)) if isinstance(value, list) else bad("no list")
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
-
-
-_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)

@@ -18,8 +18,9 @@ from pyiceberg.typedef import Record
 
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.files import LiveFile, live_file
-from frazil.upkeep.census import by_size, take_census
+from frazil.upkeep.census import take_census
 from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of
+from frazil.upkeep.compaction.partitions import by_size
 from frazil.upkeep.compaction.plan import group_files
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.work import MB, LastWork, remembered, size_text

@@ -18,7 +18,8 @@ from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.upkeep.census import Census, PartitionCensus, census_of
+from frazil.upkeep.census import Census, census_of
+from frazil.upkeep.compaction.partitions import PartitionCensus
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import work_on

@@ -1,11 +1,12 @@
-"""Values of JSON that are no objects and no arrays, as canonical ones. Source: docs/types.md."""
+"""Python's reader of JSON, and values that are no objects and no arrays as canonical ones: docs/types.md."""
 
 from __future__ import annotations
 
 import base64
+import json
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -182,3 +183,24 @@ _PLAIN: Mapping[str, Convert] = {
     "binary": _bytes,
     "date": _whole(31),
 }
+
+
+class Repeated(dict[str, Any]):
+    """An object in which a key stands twice: no map, and otherwise its last value counts."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    known = dict(pairs)
+    return known if len(known) == len(pairs) else Repeated(pairs)
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
+"""Reads numbers exactly."""
