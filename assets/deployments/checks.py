@@ -1,7 +1,7 @@
 """Whether the objects of a deployment work, and whether others changed them."""
 
 # No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import dagster as dg
 
@@ -32,24 +32,32 @@ def deployment_checks(made: DeploymentAssets) -> dg.AssetChecksDefinition:
         drift = {made.addresses[key.asset_key]: key.asset_key for key in chosen if key.name == DRIFT}
         verify = {made.addresses[key.asset_key]: key.asset_key for key in chosen if key.name == VERIFY}
         if drift:
-            with engine_errors():
-                plan = made.reconciler.part(drift).plan()
-            for step in plan.steps:
-                if step.address in drift:
-                    yield drift_result(drift[step.address], step)
+            yield from _drift_results(made, drift)
         if verify:
-            with engine_errors():
-                outcomes = made.reconciler.part(verify).verify(Heard(context.log))
-            for address, key in verify.items():
-                error = outcomes[address]
-                yield dg.AssetCheckResult(
-                    asset_key=key,
-                    check_name=VERIFY,
-                    passed=error is None,
-                    description=str(error) if error else "It works.",
-                )
+            yield from _verify_results(made, verify, context)
 
     return run
+
+
+def _drift_results(made: DeploymentAssets, keys: Mapping[str, dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:
+    with engine_errors():
+        plan = made.reconciler.part(keys).plan()
+    yield from (drift_result(keys[step.address], step) for step in plan.steps if step.address in keys)
+
+
+def _verify_results(
+    made: DeploymentAssets, keys: Mapping[str, dg.AssetKey], context: dg.AssetCheckExecutionContext
+) -> Iterator[dg.AssetCheckResult]:
+    with engine_errors():
+        outcomes = made.reconciler.part(keys).verify(Heard(context.log))
+    for address, key in keys.items():
+        error = outcomes[address]
+        yield dg.AssetCheckResult(
+            asset_key=key,
+            check_name=VERIFY,
+            passed=error is None,
+            description=str(error) if error else "It works.",
+        )
 
 
 def drift_result(key: dg.AssetKey, step: Step) -> dg.AssetCheckResult:

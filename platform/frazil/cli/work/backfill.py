@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from frazil.cli.console import console, print_json_line
+from frazil.cli.reports import show_landings
 from frazil.cli.results import run_id, telling_checks
 from frazil.cli.selection import Name, Selection, select_topics
-from frazil.cli.work.land import provide_subjects, show_landings, sync_each
+from frazil.cli.work.land import provide_subjects, sync_each
 from frazil.cli.work.run import JsonLines, stopped_by_signals
 from frazil.continuous.backfill import Filled, backfill
 from frazil.continuous.bulletin import HELD_FOR

@@ -12,13 +12,12 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
+from frazil.cli.reports import landed, show_derivations, show_landings
 from frazil.cli.results import OnStep, R, Results, S, each, each_as_it_ends, run_id, tell_failure
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, PartDownError
-from frazil.exact import iso_moment
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
-from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.land import land
 from frazil.landing.lane.joint import alone
 from frazil.landing.lane.parts import RunPart
@@ -220,37 +219,6 @@ def span_of(text: str) -> tuple[int, Span]:
     return int(match[1]), (int(match[2]), int(match[3]))
 
 
-def landed(report: LandingReport) -> dict[str, Any]:
-    """A landing for scripts."""
-    return {**asdict(report), "spans": report.spans or {}}
-
-
-def show_landings(reports: list[LandingReport]) -> None:
-    """Landings for people."""
-    table = Table(
-        "table", "records", "dead letters", "skipped", "gaps", "partitions", "files", "conflicts", "seconds"
-    )
-    for r in reports:
-        numbers = (
-            r.records, r.dead_letters, r.skipped, r.gaps, len(r.spans or {}), r.files, r.conflicts
-        )  # fmt: skip
-        table.add_row(r.table, *(f"{n:,}" for n in numbers), f"{r.seconds:.2f}")
-    print_table(table)
-    for r in reports:
-        if r.inserted or r.updated or r.deleted:
-            changed = f"{r.inserted:,} rows inserted, {r.updated:,} updated, {r.deleted:,} deleted."
-            console.print(f"{r.table}: {changed}")
-        if r.filtered:
-            console.print(f"{r.table}: {r.filtered:,} of the skipped records do not match where.")
-        _show_failing(r.table, r.checks)
-        if r.unasked:
-            console.print(
-                f"{r.table}: rules of the schema that nobody asked: {', '.join(r.unasked)} (rules: ignore)."
-            )
-        if r.lost:
-            console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")
-
-
 @app.command("derive")
 def derive_command(
     tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, from_here: FromHere = False,
@@ -275,31 +243,5 @@ def derive_command(
     if sync:
         _show_done(selection, results)
     documents = [*map(asdict, results.reports), *results.errors]
-    print_json(documents) if as_json else _show_derivations(results.reports)
+    print_json(documents) if as_json else show_derivations(results.reports)
     results.exit()
-
-
-def _in_seconds(micros: int) -> str:
-    return iso_moment(micros - micros % 1_000_000, zoned=False).replace("T", " ")
-
-
-def _show_derivations(reports: Sequence[DeriveReport]) -> None:
-    table = Table(
-        "table", "kind", "read", "rows", "replaced", "total", "dead letters", "late", "watermark",
-        "conflicts", "seconds",
-    )  # fmt: skip
-    for r in reports:
-        counts = (r.input_rows, r.rows, r.removed, r.total_rows, r.bad, r.late)
-        mark = "-" if r.watermark is None else _in_seconds(r.watermark)
-        table.add_row(
-            r.table, r.kind, *(f"{n:,}" for n in counts), mark, str(r.conflicts), f"{r.seconds:.2f}"
-        )
-    print_table(table)
-    for r in reports:
-        console.print(r.text)
-        _show_failing(r.table, r.checks)
-
-
-def _show_failing(table: str, checks: Sequence[CheckOutcome]) -> None:
-    for check in (check for check in checks if check.failing):
-        console.print(f"{table}: check {check.name} fails. {check.text}", style="yellow")

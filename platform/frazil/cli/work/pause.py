@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from frazil.cli.console import console, print_json
+from frazil.cli.reports import landed, show_landings
 from frazil.cli.results import OnStep, each, person, run_id
 from frazil.cli.selection import Json, Pipelines, Selection, Tables, select_pipelines, select_topics
-from frazil.cli.work.land import landed, show_landings
 from frazil.errors import StopError
 from frazil.landing.halts.pause import PauseReport, pause, paused
 from frazil.landing.halts.resume import refuse_running, resume

@@ -6,6 +6,7 @@ that have some for the whole file's, fails on texts that are cut at U+D7FF, and 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -56,21 +57,19 @@ def columns_of(footer: pq.FileMetaData, schema: Schema, properties: Mapping[str,
     leaves = {leaf.field_id: leaf for leaf in _leaves(schema.as_struct())}
     modes = {leaf: _mode(properties, schema.find_column_name(leaf)) for leaf in leaves}
     ids = parquet_path_to_id_mapping(sanitize_column_names(schema))
-    row_ids: dict[int, int] = {}
+    row_ids: defaultdict[int, int] = defaultdict(int)
     groups = [footer.row_group(n) for n in range(footer.num_row_groups)]
-    for group in groups:
-        for place in range(footer.num_columns):
-            chunk = group.column(place)
-            own = ids.get(chunk.path_in_schema) or _ROW_IDS[chunk.path_in_schema]
-            if own in NAMES:
-                row_ids[own] = row_ids.get(own, 0) + chunk.total_compressed_size
-            else:
-                _add(leaves[own], chunk, modes[own])
+    for chunk in (group.column(place) for group in groups for place in range(footer.num_columns)):
+        own = ids.get(chunk.path_in_schema) or _ROW_IDS[chunk.path_in_schema]
+        if own in NAMES:
+            row_ids[own] += chunk.total_compressed_size
+        else:
+            _add(leaves[own], chunk, modes[own])
     measured = [leaf for leaf in leaves.values() if modes[leaf.field_id].type.value != "none"]
     bound = [(leaf.field_id, leaf.bounds) for leaf in measured if leaf.bounds and leaf.bounded]
     return {
         "record_count": footer.num_rows,
-        "column_sizes": {leaf.field_id: leaf.size for leaf in leaves.values()} | row_ids,
+        "column_sizes": {leaf.field_id: leaf.size for leaf in leaves.values()} | dict(row_ids),
         "value_counts": {leaf.field_id: leaf.values for leaf in measured},
         "null_value_counts": {leaf.field_id: leaf.nulls for leaf in measured if leaf.nulls is not None},
         "nan_value_counts": {},

@@ -93,9 +93,8 @@ def history_of(metadata: TableMetadata, period: Period) -> History:
         "CPU of compaction": again is not None,
         "reads of landings": bool(reads),
     }
-    return History(
-        [*_arrivals(landings)], rates, tuple(what for what, known in is_measured.items() if not known)
-    )
+    unknown = tuple(what for what, known in is_measured.items() if not known)
+    return History([*_arrivals(landings)], rates, unknown)
 
 
 def rules_of(spec: AnyTable, metadata: TableMetadata, history: History) -> Rules:
