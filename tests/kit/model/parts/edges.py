@@ -25,6 +25,7 @@ from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
 
 import frazil.landing.cut.create
 import frazil.landing.land
+import frazil.landing.plan
 import frazil.landing.position.history
 import frazil.landing.repairs.dead_letters
 import frazil.landing.repairs.redrive
@@ -242,7 +243,8 @@ def edges() -> Iterator[Edges]:
     columns, guarded = frazil.upkeep.compaction.arrow, frazil.landing.schema.guarded
     with pytest.MonkeyPatch.context() as patch:
         for module, name, put in [
-            (landing, "topic_fact", made.topic_fact), (landing, "topic_facts", made.topic_facts),
+            (landing, "topic_fact", made.topic_fact),
+            (frazil.landing.plan, "topic_facts", made.topic_facts),
             (guarded, "landing_decoder", made.decoder_for), (source, "leader_epochs", lambda *_: {}),
             (source, "Reading", made.reading),
             (landing, "lane_of", made.lane_of), (landing, "find_bad", made.find_bad),

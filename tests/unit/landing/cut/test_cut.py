@@ -13,6 +13,7 @@ from pyiceberg.table import Table
 from requests.exceptions import ReadTimeout
 
 from frazil.errors import CommitUnknownError, NotYetError, OvertakenError, RetryError, UsageError
+from frazil.landing import plan
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.cut.listing import Cut, drop_cut, members_of, read_cuts
 from frazil.landing.land import land
@@ -60,9 +61,7 @@ def test_a_table_that_holds_all_there_is_is_tagged_at_once(world: World) -> None
 def test_a_landing_that_was_under_way_does_not_go_past_the_cut(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import frazil.landing.land as landing
-
-    read = landing.topic_facts
+    read = plan.topic_facts
     began: list[Cut] = []
 
     def between(*args: object) -> object:
@@ -75,7 +74,7 @@ def test_a_landing_that_was_under_way_does_not_go_past_the_cut(
 
     for _ in range(2):
         world.topic.produce(0)
-    monkeypatch.setattr(landing, "topic_facts", between)
+    monkeypatch.setattr(plan, "topic_facts", between)
 
     with pytest.raises(OvertakenError, match="cut month was begun"):
         land(SPEC, world.connections)
