@@ -252,7 +252,7 @@ def test_columns_get_the_tags_and_masking_policies_of_the_spec_before_newer_rows
     stale = target.read(own)
     for each in policies.values():
         query(connections.settings, f"create masking policy {each} as (v string) returns string -> '*'")
-    for module in ("governance.tags", "governance.policies", "refreshing"):
+    for module in ("governance.tags", "governance.protection", "refreshing"):
         monkeypatch.setattr(f"frazil.publishing.snowflake.{module}.rows", heard)
     target.sync(own)
     first = [sql for sql in sent if "SET" in sql.split() or sql == "REFRESH"]
