@@ -47,20 +47,24 @@ def _check(system: str, path: AssetPath, tables: Sequence[PipelineTable]) -> dg.
             return
         with engine_errors():
             findings = examine(Patient([table.spec for table in tables], frazil.connections), (system,))
-        ill = [finding for finding in findings if not finding.fine]
-        yield dg.AssetCheckResult(
-            asset_key=spec.asset_key,
-            check_name=spec.name,
-            passed=not ill,
-            description="\n\n".join(map(_sentence, ill)) or f"{len(findings)} rights were asked for.",
-            metadata={
-                "asked": len(findings),
-                "missing": len(ill),
-                "seconds": sum(f.seconds for f in findings),
-            },
-        )
+        yield _result(spec, findings)
 
     return run
+
+
+def _result(spec: dg.AssetCheckSpec, findings: Sequence[Finding]) -> dg.AssetCheckResult:
+    ill = [finding for finding in findings if not finding.fine]
+    return dg.AssetCheckResult(
+        asset_key=spec.asset_key,
+        check_name=spec.name,
+        passed=not ill,
+        description="\n\n".join(map(_sentence, ill)) or f"{len(findings)} rights were asked for.",
+        metadata={
+            "asked": len(findings),
+            "missing": len(ill),
+            "seconds": sum(f.seconds for f in findings),
+        },
+    )
 
 
 def _sentence(finding: Finding) -> str:

@@ -128,19 +128,22 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     if shown is None:
         missing = f"{word.capitalize()} has no {target.relations[0]}: {target.maker or todo} makes it."
         return Verdict(False, missing, {"iceberg_metadata": table.metadata_location, f"{word}_metadata": ""})
-    foreign = is_foreign(table, shown)
-    others_columns = differences(shown.columns, target.columns(table))
+    foreign, others_columns = is_foreign(table, shown), differences(shown.columns, target.columns(table))
     in_step = is_in_step(table, shown.metadata_location) and not others_columns
     agree = not foreign and in_step and shown.rows in (None, rows)
-    addition = f"; {'; '.join(others_columns)}" if others_columns else ""
-    mends = f"{addition}: {target.maker or todo} fixes it{_kept_for(target, subject, shown, table)}."
-    same = "" if shown.metadata_location == table.metadata_location else _SAME
-    others = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
+    if agree:
+        follows = "." if shown.metadata_location == table.metadata_location else f"{_SAME}."
+    elif foreign:
+        follows = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
+    else:
+        addition = "".join(f"; {each}" for each in others_columns)
+        kept = _kept_for(target, subject, shown, table)
+        follows = f"{addition}: {target.maker or todo} fixes it{kept}."
     counted = "" if shown.rows is None else f"{shown.rows} rows of "
     text = (
         f"{word.capitalize()} shows {counted}{shown.name} as of {_file(shown.metadata_location)}; "
         f"Iceberg holds {rows} rows in {_file(table.metadata_location)}"
-        f"{f'{same}.' if agree else others if foreign else mends}"
+        f"{follows}"
     )
     numbers: dict[str, Number] = {
         f"{word}_metadata": shown.metadata_location,

@@ -168,6 +168,13 @@ class Glue:
         entry_now = dict(entry or {})
         marks = {_PUT: current, _COLUMNS: digest_of(self.columns(table) or ())}
         wanted = labelled(glue_table(table, self._table.table, entry, marks), entry_now, self._labels)
+        self._put(connections, wanted, entry)
+        shown = self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
+        return replace(shown, waited=waited(table, before, time.time()))
+
+    def _put(self, connections: Connections, wanted: dict[str, Any], entry: dict[str, Any] | None) -> None:
+        """Makes the entry, or changes the one that is there once its tags are right."""
+        client = connections.glue
         if entry is None:
             send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
             self.lf_tags.keep(connections)
@@ -175,8 +182,6 @@ class Glue:
             self.lf_tags.keep(connections)
             update = partial(client.update_table, DatabaseName=self.database, TableInput=wanted)
             send(client, partial(update, VersionId=entry["VersionId"], SkipArchive=True))
-        shown = self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
-        return replace(shown, waited=waited(table, before, time.time()))
 
     def _differs(self, entry: dict[str, Any], table: Table) -> bool:
         """Whether somebody changed the columns of the entry, or what it says, and left its pointer alone."""

@@ -37,7 +37,7 @@ def listed_grants(statement: ShowGrants, grants: Iterable[GrantRow], ways: Ways)
         return _grants_of_role(fits)
     if statement.future:
         return _future_grants(fits)
-    rows: list[Row] = [
+    rows = [
         (
             g.created_on,
             g.privilege,
@@ -51,11 +51,9 @@ def listed_grants(statement: ShowGrants, grants: Iterable[GrantRow], ways: Ways)
         for g in fits
     ]
     if (statement.relation, statement.kind) == ("TO", "USER"):  # BCR-1803
-        rows = [
-            (*row[:4], g.on_name if g.on_kind == "ROLE" else None, *row[4:])
-            for row, g in zip(rows, fits, strict=True)
-        ]
-        return Result((*_GRANTED[:4], "role", *_GRANTED[4:]), tuple(rows))
+        roles = [g.on_name if g.on_kind == "ROLE" else None for g in fits]
+        with_roles = ((*row[:4], role, *row[4:]) for row, role in zip(rows, roles, strict=True))
+        return Result((*_GRANTED[:4], "role", *_GRANTED[4:]), tuple(with_roles))
     return Result(_GRANTED, tuple(rows))
 
 

@@ -167,23 +167,9 @@ def suspended(
     """
     where = "; ".join(f"partition {p}, offset {r.offset}: {r.reason}" for p, r in sorted(first.items()))
     if setting:
-        return SuspendedError(
-            f"Table {name} is suspended: none of {read:,} records can be decoded, all for the same reason.",
-            where=f"topic {topic}, {where}",
-            meaning="Nothing was landed of them; the topic keeps them.",
-            todo=f"{setting} (docs/formats.md), in the table's entry in defs.yaml. Then "
-            f"`frazil resume {name}` lands all of them.",
-        )
+        return _all_alike(name, f"topic {topic}, {where}", setting, read)
     if all(r.reason_code.removeprefix("key_") == UNREADABLE for r in first.values()):
-        return SuspendedError(
-            f"Table {name} is suspended: the newest schema can't read records of an older one.",
-            where=f"topic {topic}, {where}",
-            meaning="All records before them are landed; none after them in their partitions.",
-            todo="Every record of that schema fails alike. Register a version of the subject that reads "
-            f"both, or delete the newest one if it was a mistake; then `frazil resume {name}`. Or set "
-            "on_bad_record to dead_letter, which keeps such records apart, or to skip, and "
-            f"`frazil resume {name}`.",
-        )
+        return _unreadable(name, f"topic {topic}, {where}")
     is_large = any("FRAZIL_SPARK__MAX_RECORD_BYTES" in r.reason for r in first.values())
     mend, keeps = _BY_SIZE if is_large else _BY_SCHEMA
     return SuspendedError(
@@ -193,6 +179,28 @@ def suspended(
         todo=f"{mend} and `frazil resume {name}`; no producer fixes what the topic has. Or leave these "
         f"records out, `frazil resume {name} {_past(first)}`. Or set on_bad_record to dead_letter, which "
         f"{keeps}, or to skip, and `frazil resume {name}`.",
+    )
+
+
+def _all_alike(name: TableName, where: str, setting: str, read: int) -> SuspendedError:
+    return SuspendedError(
+        f"Table {name} is suspended: none of {read:,} records can be decoded, all for the same reason.",
+        where=where,
+        meaning="Nothing was landed of them; the topic keeps them.",
+        todo=f"{setting} (docs/formats.md), in the table's entry in defs.yaml. Then "
+        f"`frazil resume {name}` lands all of them.",
+    )
+
+
+def _unreadable(name: TableName, where: str) -> SuspendedError:
+    return SuspendedError(
+        f"Table {name} is suspended: the newest schema can't read records of an older one.",
+        where=where,
+        meaning="All records before them are landed; none after them in their partitions.",
+        todo="Every record of that schema fails alike. Register a version of the subject that reads "
+        f"both, or delete the newest one if it was a mistake; then `frazil resume {name}`. Or set "
+        "on_bad_record to dead_letter, which keeps such records apart, or to skip, and "
+        f"`frazil resume {name}`.",
     )
 
 

@@ -189,19 +189,8 @@ class _Versions:
     def _ended(self, table: Table, within: KeyRange, truncates: Truncates) -> _Ended:
         from pyspark.sql import functions as F
 
-        names, key = names_by_word(self.spec), list(self.key)
-        words = ("partition", "offset", "timestamp", "op", "source-time", "valid-from", "valid-to", "current")
-        columns = [*map(quoted, (*key, *(names[word] for word in words)))]
-        head = at_snapshot(self.spark, name_of(table), table.metadata.current_snapshot_id or 0)
-        for condition in (within.box.sql, *within.buckets):
-            head = head.where(condition)
-        new = self._rows.selectExpr(
-            *columns, f"CAST(NULL AS string) AS {quoted(_FILE)}", f"true AS {quoted(NEW)}"
-        )
-        keys = broadcast_if_few(self._rows.select(*map(quoted, key)).distinct(), self.put)
-        there = head.selectExpr(*columns, f"_file AS {quoted(_FILE)}", f"false AS {quoted(NEW)}")
-        met = there if truncates.new else there.join(keys, key, "left_semi")
-        judged_rows = judged(met.unionByName(new), self.spec, key, truncates)
+        met = self._met(table, within, truncates)
+        judged_rows = judged(met, self.spec, list(self.key), truncates)
         same = (f"{quoted(c)} <=> {quoted(own)}" for c, own in validity_columns(self.spec).items())
         judged_rows = judged_rows.withColumn(_CHANGED, F.expr(f"NOT ({' AND '.join(same)})"))
         measures = (
@@ -214,6 +203,22 @@ class _Versions:
         kept, changed = (own["rows"], own["changed"]) if own else (0, 0)
         files = {path: row["changed"] for path, row in counts.items() if row["changed"]}
         return _Ended(files, judged_rows, kept, changed > 0 or kept < self.put)
+
+    def _met(self, table: Table, within: KeyRange, truncates: Truncates) -> DataFrame:
+        """New versions, and those of the table that they, or a truncate, may end."""
+        names, key = names_by_word(self.spec), list(self.key)
+        words = ("partition", "offset", "timestamp", "op", "source-time", "valid-from", "valid-to", "current")
+        columns = [*map(quoted, (*key, *(names[word] for word in words)))]
+        head = at_snapshot(self.spark, name_of(table), table.metadata.current_snapshot_id or 0)
+        for condition in (within.box.sql, *within.buckets):
+            head = head.where(condition)
+        new = self._rows.selectExpr(
+            *columns, f"CAST(NULL AS string) AS {quoted(_FILE)}", f"true AS {quoted(NEW)}"
+        )
+        keys = broadcast_if_few(self._rows.select(*map(quoted, key)).distinct(), self.put)
+        there = head.selectExpr(*columns, f"_file AS {quoted(_FILE)}", f"false AS {quoted(NEW)}")
+        met = there if truncates.new else there.join(keys, key, "left_semi")
+        return met.unionByName(new)
 
     def _anew(self, table: Table, ended: _Ended, within: KeyRange) -> StagedFiles:
         """Writes files anew in which versions end; and the new ones, if some are not as they were written."""
