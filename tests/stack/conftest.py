@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from frazil.settings.profile import Settings
 from kit.runs.shell import Command, Shell
+
+
+@pytest.fixture(scope="session", autouse=True)
+def alembic_reads_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """By day Alembic reads Dagster's scripts once a process.
+
+    Dagster has all of them read four times when it opens its storage: 0.2 s of CPU, for each command that
+    tells it something.
+    """
+    if "not nightly" not in request.config.option.markexpr:
+        yield
+        return
+    from alembic.script import ScriptDirectory
+
+    read, known = ScriptDirectory.from_config, dict[str | None, ScriptDirectory]()
+
+    def from_config(config: Any) -> ScriptDirectory:
+        place = config.get_main_option("script_location")
+        if place not in known:
+            known[place] = read(config)
+        return known[place]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ScriptDirectory, "from_config", staticmethod(from_config))
+        yield
 
 
 @pytest.fixture
