@@ -24,7 +24,7 @@ from frazil_verify.log.registry import Schema
 from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import columns_of
 from frazil_verify.table.names import Names
-from frazil_verify.values.avro_schema import as_record, branch_names, fields_of, kind_of, parsed
+from frazil_verify.values.avro_schema import as_record, branch_names, fields_of, kind_of, parsed, read_from
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import with_logical_types
 from frazil_verify.values.plain.avro import Convert, itself, nothing, plain
@@ -122,11 +122,10 @@ class _Compiler:
         alone = {name: self.compile(f["type"], None, None) for name, f in own.items()}
         takes: list[tuple[str, Convert]] = []
         bare = {name: kind for name, (kind, _) in alone.items()}
+        sources = self._sources(own, newest, want)
         for column in columns_of(want) if _is(want, "struct") else ():
             wanted = fields_of(newest).get(column.name)
-            called = self.names.get(column.id, column.name)
-            name = next((n for n in (called, *(wanted or {}).get("aliases", ())) if n in own), None)
-            if name is None:
+            if (name := sources.get(column.name)) is None:
                 takes.append(("", _constant(wanted, column.type) if self.defaults else nothing))
                 continue
             hints = own[name].get("confluent:union") or ()
@@ -140,6 +139,14 @@ class _Compiler:
         takes += [(n, convert) for n, convert in judged if convert is not nothing]
         fields = [{"name": n, "type": t} for n, t in bare.items()]
         return fields, _taken(takes, width)
+
+    def _sources(self, own: Mapping[str, Any], newest: Any, want: Any) -> dict[str, str]:
+        """Of each column the writer's field: by its name in those days, then by an alias of today's."""
+        columns = columns_of(want) if _is(want, "struct") else ()
+        today = {self.names.get(column.id, column.name): column.name for column in columns}
+        by_name = {name: name for name in own if name not in today}
+        by_name |= {today[name]: name for name in own if name in today}
+        return {new: by_name[name] for new, name in read_from(by_name, fields_of(newest)).items()}
 
     def _array(self, node: Any, newest: Any, want: Any, hints: Sequence[Any]) -> tuple[Any, Convert]:
         if _is(want, "map"):

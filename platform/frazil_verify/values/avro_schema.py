@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import fastavro
@@ -99,3 +99,21 @@ def parts(node: Any) -> Mapping[str, Any]:
         case "map":
             return {"value": node["values"]}
     return {name: each["type"] for name, each in fields_of(node).items()}
+
+
+def read_from(own: Collection[str], newest: Mapping[str, Any]) -> dict[str, str]:
+    """Which of a writer's fields each field of the newest schema is read from.
+
+    Source: https://avro.apache.org/docs/1.12.0/specification/#aliases: as though the writer's field had the
+    name of the one that lists it. Docs/types.md: where the writer has both names, each stays what it is.
+    """
+    claims: dict[str, str] = {}
+    for name, field in newest.items():
+        if former := [a for a in field.get("aliases", ()) if a in own and a not in claims]:
+            claims[former[0]] = name
+
+    def is_left(name: str, asked: tuple[str, ...] = ()) -> bool:
+        new = claims.get(name, name)
+        return new != name and (new not in own or new in asked or is_left(new, (*asked, name)))
+
+    return {claims[name] if is_left(name) else name: name for name in own}

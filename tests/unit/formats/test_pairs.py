@@ -10,7 +10,7 @@ import pytest
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 from avro.schema import parse
 
-from frazil.formats.avro.schemas.pairs import misfit, reader_for
+from frazil.formats.avro.schemas.pairs import misfit, reader_for, written
 from frazil.formats.avro.schemas.parser import avro_text, parse_avro
 
 MILLIS, MICROS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros"))
@@ -163,6 +163,36 @@ def test_a_field_is_found_by_its_alias_and_takes_no_default() -> None:
         "name": "R",
         "fields": [{"name": "g", "aliases": ["f"], "type": MILLIS}],
     }
+
+
+@pytest.mark.parametrize(
+    ("own", "today", "sources"),
+    [
+        ("x", {"y": ["x"]}, "x"),
+        ("x", {"x": [], "y": ["x"]}, "-x"),
+        ("x", {"y": ["x"], "x": []}, "x-"),
+        ("xy", {"y": ["x"]}, "y"),
+        ("xy", {"x": [], "y": ["x"]}, "xy"),
+        ("xy", {"x": ["y"], "y": ["x"]}, "yx"),
+        ("xy", {"y": ["x"], "z": ["y"]}, "xy"),
+        ("xyz", {"y": ["x"], "z": ["y"]}, "yz"),
+        ("xy", {"z": ["x", "y"]}, "x"),
+        ("x", {"y": ["x"], "z": ["x"]}, "x-"),
+        ("y", {"z": ["x", "y"]}, "y"),
+        ("x", {"x": ["x"]}, "x"),
+    ],
+)
+def test_an_alias_renames_the_writers_field_which_fills_one_field_only(
+    own: str, today: dict[str, list[str]], sources: str
+) -> None:
+    """Avro's specification, "Aliases": the reader acts as though `x` were named `y`."""
+    writer = tree(record(*((name, "int") for name in own)))
+    reader = tree(
+        {**record(), "fields": [{"name": n, "type": "int", "aliases": a} for n, a in today.items()]}
+    )
+
+    read = [source["name"] if source else "-" for _, source in written(reader, writer)]
+    assert "".join(read) == sources
 
 
 def test_a_type_that_is_used_twice_is_written_once() -> None:

@@ -101,6 +101,30 @@ def test_a_field_that_was_renamed_is_read_by_its_alias() -> None:
     assert AvroReader(writer, newest, struct(new="int"))(b"\x04") == (2,)
 
 
+@pytest.mark.parametrize(
+    ("own", "today", "values"),
+    [
+        ("x", {"x": [], "y": ["x"]}, (None, 1)),
+        ("xy", {"y": ["x"]}, (2,)),
+        ("xy", {"x": [], "y": ["x"]}, (1, 2)),
+        ("xy", {"x": ["y"], "y": ["x"]}, (2, 1)),
+        ("xy", {"y": ["x"], "z": ["y"]}, (1, 2)),
+        ("xyz", {"y": ["x"], "z": ["y"]}, (2, 3)),
+        ("xy", {"z": ["x", "y"]}, (1,)),
+        ("x", {"y": ["x"], "z": ["x"]}, (1, None)),
+    ],
+)
+def test_an_alias_renames_the_writers_field_which_fills_one_field_only(
+    own: str, today: dict[str, list[str]], values: tuple[int | None, ...]
+) -> None:
+    writer = avro([{"name": name, "type": "int"} for name in own])
+    optional = {"type": ["null", "int"], "default": None}
+    newest = avro([{"name": name, **optional, "aliases": former} for name, former in today.items()])
+
+    reader = AvroReader(writer, newest, struct(**dict.fromkeys(today, "int")))
+    assert reader(bytes([2, 4, 6][: len(own)])) == values
+
+
 @pytest.mark.parametrize("payload", [b"", b"\x02\x00"], ids=["truncated", "with bytes behind it"])
 def test_avro_that_is_not_one_whole_record_is_bad(payload: bytes) -> None:
     schema = avro([{"name": "f", "type": "int"}])

@@ -86,10 +86,30 @@ def is_lossy(writer: str, reader: str) -> bool:
 
 
 def written(reader: dict[str, Any], writer: dict[str, Any]) -> list[tuple[Any, Any | None]]:
-    """A record's fields, each with the one of the writer's that it is read from, by name or by alias."""
-    by_name = {f["name"]: f for f in writer["fields"]}
-    names = ((field, (field["name"], *field.get("aliases", ()))) for field in reader["fields"])
-    return [(field, next((by_name[n] for n in known if n in by_name), None)) for field, known in names]
+    """A record's fields, each with the one of the writer's that it is read from.
+
+    Source: Avro's specification, "Aliases": the reader's aliases rename the writer's fields.
+    """
+    today = _renames(reader, writer)
+    by_name = {today.get(f["name"], f["name"]): f for f in writer["fields"]}
+    return [(field, by_name.get(field["name"])) for field in reader["fields"]]
+
+
+def _renames(reader: dict[str, Any], writer: dict[str, Any]) -> dict[str, str]:
+    """What the reader calls fields of the writer's, where it says so by an alias.
+
+    A name that another field of the writer's has, and keeps, is not given away.
+    """
+    own = {f["name"] for f in writer["fields"]}
+    renames: dict[str, str] = {}
+    for field in reader["fields"]:
+        former = (alias for alias in field.get("aliases", ()) if alias in own - renames.keys())
+        if name := next(former, None):
+            renames[name] = field["name"]
+    while kept := [name for name, new in renames.items() if new in own and new not in renames]:
+        for name in kept:
+            del renames[name]
+    return renames
 
 
 def _misfit(writer: dict[str, Any], reader: dict[str, Any], path: str, room: bool) -> str | None:
