@@ -52,12 +52,12 @@ class CloudAws:
 
     def turn(self, **knobs: Any) -> None:
         """Turns the knobs; those that are not named go back."""
-        requests.post(f"{self.url}/_knobs", json=knobs, timeout=10).raise_for_status()
+        requests.post(f"{self.url}/_knobs", json=knobs, timeout=60).raise_for_status()
 
     def reset(self) -> None:
         """Forgets everything."""
         self.turn()
-        requests.post(f"{self.url}/_ministack/reset", timeout=10).raise_for_status()
+        requests.post(f"{self.url}/_ministack/reset", timeout=60).raise_for_status()
 
     def user(self, name: str, *statements: dict[str, Any]) -> CloudAws:
         """A new user, and what it may."""
@@ -75,7 +75,7 @@ class CloudAws:
 
 @cache
 def _client(aws: CloudAws, service: str) -> Any:
-    once = Config(retries={"total_max_attempts": 1})
+    once = Config(retries={"total_max_attempts": 1}, read_timeout=60)  # a busy machine is slower
     return aws_session(aws.settings).create_client(service, config=once)
 
 
@@ -121,7 +121,7 @@ def cloud_aws(folder: Path, **more: str) -> Iterator[CloudAws]:
 
 def _answers(aws: CloudAws) -> bool:
     with suppress(requests.ConnectionError):
-        return requests.get(f"{aws.url}/_knobs", timeout=10).ok
+        return requests.get(f"{aws.url}/_knobs", timeout=60).ok
     return False
 
 

@@ -103,7 +103,7 @@ class CloudConfluent:
     ) -> Any:
         """A request without Frazil's client."""
         return requests.request(
-            method, self.url + path, json=body, params=query, auth=(key, secret), timeout=10
+            method, self.url + path, json=body, params=query, auth=(key, secret), timeout=60
         )  # fmt: skip
 
     def made(self, path: str, body: Any, **who: str) -> Any:

@@ -53,7 +53,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         stack.up(lambda *_: None, PARTS)
         knobs = {"more": {"trades": TRADES, "rate": 1e6}}
         confluent = Settings.of_profile(home.administrator).confluent.endpoint
-        requests.post(f"{confluent}/_knobs", json=knobs, timeout=10).raise_for_status()
+        requests.post(f"{confluent}/_knobs", json=knobs, timeout=60).raise_for_status()
         yield home
         stack.down(lambda *_: None)
 

@@ -106,7 +106,7 @@ def test_one_of_so_many_calls_meets_its_fault_and_one_call_may_be_named(aws: Clo
 def test_its_knobs_say_how_they_stand(aws: CloudAws) -> None:
     aws.turn(propagation=2.5)
 
-    knobs = requests.get(f"{aws.url}/_knobs", timeout=10).json()
+    knobs = requests.get(f"{aws.url}/_knobs", timeout=60).json()
 
     assert (knobs["propagation"], knobs["lose_every"]) == (2.5, 0)
 
