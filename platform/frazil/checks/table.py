@@ -136,22 +136,23 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     elif foreign:
         follows = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
     else:
-        addition = "".join(f"; {each}" for each in others_columns)
         kept = _kept_for(target, subject, shown, table)
-        follows = f"{addition}: {target.maker or todo} fixes it{kept}."
+        follows = f"{''.join(f'; {each}' for each in others_columns)}: {target.maker or todo} fixes it{kept}."
     counted = "" if shown.rows is None else f"{shown.rows} rows of "
     text = (
         f"{word.capitalize()} shows {counted}{shown.name} as of {_file(shown.metadata_location)}; "
-        f"Iceberg holds {rows} rows in {_file(table.metadata_location)}"
-        f"{follows}"
+        f"Iceberg holds {rows} rows in {_file(table.metadata_location)}{follows}"
     )
-    numbers: dict[str, Number] = {
-        f"{word}_metadata": shown.metadata_location,
+    return Verdict(agree, text, _numbers(target, shown, table, rows))
+
+
+def _numbers(target: Target, shown: Shown, table: Table, rows: int) -> dict[str, Number]:
+    return {
+        f"{target.word}_metadata": shown.metadata_location,
         "iceberg_metadata": table.metadata_location,
         "iceberg_rows": rows,
-        **({} if shown.rows is None else {f"{word}_rows": shown.rows}),
+        **({} if shown.rows is None else {f"{target.word}_rows": shown.rows}),
     }
-    return Verdict(agree, text, numbers)
 
 
 def _kept_for(target: Target, subject: Subject[AnyTable], shown: Shown, table: Table) -> str:
