@@ -11,7 +11,7 @@ from typing import Any
 
 import fastavro
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
@@ -54,6 +54,14 @@ class Topic:
         return len(
             self.connections.admin.list_topics(self.name, timeout=PATIENCE).topics[self.name].partitions
         )
+
+    def grow(self, partitions: int) -> None:
+        """Gives the topic more partitions, and waits until clients hear of them."""
+        for future in self.connections.admin.create_partitions(
+            [NewPartitions(self.name, partitions)]
+        ).values():
+            future.result(PATIENCE)
+        wait_for(lambda: self.partitions == partitions)
 
     def register(self, schema: dict[str, Any]) -> int:
         """Registers a version under the topic's value subject; returns the schema id."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka.admin import NewPartitions
 
 from frazil.checks.run import run_check
 from frazil.errors import TopicChangedError
@@ -16,7 +15,6 @@ from frazil.landing.repairs.rollback import roll_back
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import spark_name
 from kit.records.topics import MakeTopic, Topic, make_anew
-from kit.runs.waiting import PATIENCE
 
 
 def mended(letter: DeadLetter) -> bytes:
@@ -60,8 +58,7 @@ def test_the_new_topic_is_landed_beside_the_rows_of_the_old_one_and_all_add_up(a
 def test_the_next_landings_go_on_in_the_new_topic(anew: Topic) -> None:
     land(anew.spec, anew.connections, adopt_topic=True)
     anew.trades(4)
-    for future in anew.connections.admin.create_partitions([NewPartitions(anew.name, 2)]).values():
-        future.result(PATIENCE)
+    anew.grow(2)
     anew.trades(1, partition=1)
 
     assert (state_of(anew).state, state_of(anew).lag) == ("behind", 5)

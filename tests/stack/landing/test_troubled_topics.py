@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import NewPartitions
 
 from frazil.checks.run import run_check
 from frazil.errors import OffsetsLostError, SuspendedError, TopicChangedError
@@ -128,8 +127,7 @@ def test_a_topic_that_is_made_anew_while_it_is_landed_is_not_published_under_the
 def test_new_partitions_are_landed_from_their_first_offset(topic: Topic) -> None:
     topic.trades(5)
     land(topic.spec, topic.connections)
-    for future in topic.connections.admin.create_partitions([NewPartitions(topic.name, 3)]).values():
-        future.result(PATIENCE)
+    topic.grow(3)
     topic.trades(2, partition=2)
 
     assert land(topic.spec, topic.connections).spans == {2: (0, 2)}
