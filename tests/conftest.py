@@ -158,6 +158,14 @@ def logging_as_it_was() -> Iterator[None]:
         root.removeHandler(handler)
 
 
+@pytest.fixture
+def garbage_waits() -> Iterator[None]:
+    """For tests that reach Python's recursion limit: what another test left would fail there as it goes."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(scope="session")
 def stack_home(request: pytest.FixtureRequest) -> Iterator[Home]:
     """The folder of the tests' stack, in force for this process and all that it starts."""

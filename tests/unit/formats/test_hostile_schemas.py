@@ -19,6 +19,8 @@ from frazil.formats.types import to_iceberg
 from kit.pages.followed import followed
 
 DEEP = "[" * 10_000
+
+pytestmark = pytest.mark.usefixtures("garbage_waits")
 INT = {"name": "a", "type": "int"}
 EMPTY = {"type": "fixed", "name": "F", "size": 0}
 

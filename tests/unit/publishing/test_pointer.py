@@ -31,6 +31,7 @@ def test_a_name_that_no_file_has_is_foreign(table: Table, name: str) -> None:
     assert is_foreign(table, shown(location))
 
 
+@pytest.mark.usefixtures("garbage_waits")
 @pytest.mark.parametrize(
     "text", ["", "[]", "7", '{"format-version": 2}', '{"format-version": "x"}', "[" * 10_000]
 )

@@ -114,6 +114,7 @@ def test_a_copy_with_changes_keeps_the_rest_and_is_checked() -> None:
         before.with_changes(glue={"database_": "x"})
 
 
+@pytest.mark.usefixtures("garbage_waits")
 @pytest.mark.parametrize("text", ['{"password": "planted', "[" * 10_000, '"x"'])
 def test_a_variable_of_a_whole_system_that_is_no_json_is_refused_without_what_it_holds(
     text: str, monkeypatch: pytest.MonkeyPatch

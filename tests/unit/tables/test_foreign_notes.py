@@ -24,6 +24,7 @@ GOOD = {
 DERIVED = {"frazil.inputs": '{"n.u": ["uuid", 7, 1]}', "frazil.query": "q", "frazil.derivation": "d"}
 
 
+@pytest.mark.usefixtures("garbage_waits")
 @pytest.mark.parametrize(
     ("kind", "name", "text"),
     [

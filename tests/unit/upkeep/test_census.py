@@ -246,6 +246,7 @@ def test_the_last_work_of_each_kind_is_remembered(catalog: InMemoryCatalog) -> N
     assert take_census(table, UPKEEP, 128 * MB, now=20.0).last == {"compaction": last}
 
 
+@pytest.mark.usefixtures("garbage_waits")
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
