@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test by-day by-day-alone nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week soak lock wheel sbom audit clean
+.PHONY: help demo ui up down test by-day first-half second-half nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week soak lock wheel sbom audit clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,23 +32,27 @@ down: $(READY) ## Stop the embedded stack; its data stays.
 
 # Tests of clouds and of the stack wait for servers half of the time, so three workers take them; those of one cloud stay
 # with one worker, which starts its stand-ins once: tests/kit/runs/dealing.py. All others, five sixths of the tests, have
-# one process beside them: each worker collects all that is dealt out, which for these took it 13 s of CPU.
+# two processes beside them, for about half of the CPU each: of workers each collects all that is dealt out to any.
 SERVERS = tests/cloud tests/stack tests/faults tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
 ALONE = tests/unit
+FIRST_HALF = $(filter-out %.py, $(wildcard $(ALONE)/[a-j]*)) $(ALONE)/publishing $(ALONE)/sensors $(ALONE)/spec
 test: $(READY) ## Run everything that a change must pass; mypy has one core for minutes, so tests run beside it.
-	$(MAKE) --jobs 3 lint by-day by-day-alone
+	$(MAKE) --jobs 4 lint by-day first-half second-half
 
 by-day: $(READY)
 	pytest $(SERVERS) -m "not nightly"
 
-by-day-alone: $(READY)
-	pytest $(ALONE) -m "not nightly"
+first-half: $(READY)
+	pytest $(FIRST_HALF) -m "$${UNIT:-not nightly}"
+
+second-half: $(READY)
+	pytest $(ALONE) $(addprefix --ignore , $(FIRST_HALF)) -m "$${UNIT:-not nightly}"
 
 nightly: $(READY) $(READERS)/.ready ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
 	FRAZIL_TEST_EXAMPLES=1 FRAZIL_TEST_COMPARED=4 FRAZIL_TEST_FUZZ=200 FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(SERVERS) $(ALONE)
 
 unit: $(READY) ## Run the tests that need no servers, but for files that take long; UNIT="not nightly" runs these as well.
-	pytest tests/unit -m "$${UNIT:-not nightly and not longer}" --numprocesses 3 --dist worksteal
+	UNIT="$${UNIT:-not nightly and not longer}" $(MAKE) --jobs 2 --output-sync first-half second-half
 
 seeds: $(READY) ## Try properties on twenty times as many examples, other ones each time.
 	FRAZIL_TEST_EXAMPLES=20 pytest tests/unit -m hypothesis --numprocesses 2 --dist worksteal
