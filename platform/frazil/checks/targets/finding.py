@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from frazil.checks.targets.compared import Compared
+from frazil.checks.targets.comparison import Comparison
 from frazil.checks.targets.drift import REPAIRED, Drift
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError, explain
@@ -44,7 +44,7 @@ def _of_part(
     known = {} if counts else dict(resting(specs, seen, connections))
 
     def drifts(spec: AnyTable) -> list[Drift]:
-        return list(Compared(spec, connections, seen, known, now, counts).drifts())
+        return list(Comparison(spec, connections, seen, known, now, counts).drifts())
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="drift") as pool:
         for of_table in pool.map(drifts, specs):

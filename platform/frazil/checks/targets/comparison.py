@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from frazil.checks.run import checks_of, run_check
+from frazil.checks.targets.drift import REPAIRED, Drift, State
 from frazil.connections import Connections
 from frazil.errors import FrazilError, NotYetError, RetryError, explain
 from frazil.publishing.columns import Column, differences
@@ -26,11 +27,10 @@ from frazil.upkeep.expiry.references import pointer_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-from frazil.checks.targets.drift import REPAIRED, Drift, State
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """One table beside what its targets show."""
 
     spec: AnyTable
