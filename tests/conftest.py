@@ -167,7 +167,13 @@ def garbage_waits() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def stack_home(request: pytest.FixtureRequest) -> Iterator[Home]:
+def by_day(pytestconfig: pytest.Config) -> bool:
+    """Whether the tests of the night are left out."""
+    return "not nightly" in pytestconfig.option.markexpr
+
+
+@pytest.fixture(scope="session")
+def stack_home(by_day: bool) -> Iterator[Home]:
     """The folder of the tests' stack, in force for this process and all that it starts."""
     home = shared_home()
     with pytest.MonkeyPatch.context() as patch:
@@ -175,8 +181,8 @@ def stack_home(request: pytest.FixtureRequest) -> Iterator[Home]:
             if name.startswith(("FRAZIL_", "DAGSTER_", "AWS_")) and name not in _LEFT:
                 patch.delenv(name)
         patch.setenv("FRAZIL_HOME", str(home.root))
-        by_day = (*_UNVERIFIED, *_SPARK_BY_DAY) if "not nightly" in request.config.option.markexpr else ()
-        patch.setenv("JAVA_TOOL_OPTIONS", " ".join([_JAVA, *by_day]))
+        quicker = (*_UNVERIFIED, *_SPARK_BY_DAY) if by_day else ()
+        patch.setenv("JAVA_TOOL_OPTIONS", " ".join([_JAVA, *quicker]))
         yield home
 
 

@@ -18,10 +18,13 @@ SOUND, UNSOUND, UNVERIFIABLE = 0, 1, 2
 
 def run() -> None:
     """Prints the report as JSON. Exit code 1 if something disagrees, 2 if nothing can be said."""
-    sys.exit(_verified(sys.stdin.read()))
+    code, answer = verified(sys.stdin.read())
+    sys.stdout.write(answer + "\n")
+    sys.exit(code)
 
 
-def _verified(text: str) -> int:
+def verified(text: str) -> tuple[int, str]:
+    """The exit code and the answer, as JSON, for the text of a request."""
     try:
         request = Request.model_validate_json(text)
         with tempfile.TemporaryDirectory(prefix="frazil-verify-") as folder:
@@ -31,13 +34,11 @@ def _verified(text: str) -> int:
         return _refused(f"the request is not one: {fields}")
     except UnverifiableError as e:
         return _refused(str(e))
-    sys.stdout.write(json.dumps(report.as_json(), default=str) + "\n")
-    return SOUND if report.is_sound else UNSOUND
+    return SOUND if report.is_sound else UNSOUND, json.dumps(report.as_json(), default=str)
 
 
-def _refused(why: str) -> int:
-    sys.stdout.write(json.dumps({"unverifiable": why}) + "\n")
-    return UNVERIFIABLE
+def _refused(why: str) -> tuple[int, str]:
+    return UNVERIFIABLE, json.dumps({"unverifiable": why})
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ from kit.runs.shell import Command, Shell
 
 
 @pytest.fixture(scope="session", autouse=True)
-def alembic_reads_once(request: pytest.FixtureRequest) -> Iterator[None]:
+def alembic_reads_once(by_day: bool) -> Iterator[None]:
     """By day Alembic reads Dagster's scripts once a process.
 
     Dagster has all of them read four times when it opens its storage: 0.2 s of CPU, for each command that
     tells it something.
     """
-    if "not nightly" not in request.config.option.markexpr:
+    if not by_day:
         yield
         return
     from alembic.script import ScriptDirectory

@@ -122,9 +122,11 @@ class _Compiler:
         alone = {name: self.compile(f["type"], None, None) for name, f in own.items()}
         takes: list[tuple[str, Convert]] = []
         bare = {name: kind for name, (kind, _) in alone.items()}
-        sources = self._sources(own, newest, want)
-        for column in columns_of(want) if _is(want, "struct") else ():
-            wanted = fields_of(newest).get(column.name)
+        columns, today = columns_of(want) if _is(want, "struct") else (), fields_of(newest)
+        called = {self.names.get(column.id, column.name): column.name for column in columns}
+        sources = read_from(own, called, today)
+        for column in columns:
+            wanted = today.get(column.name)
             if (name := sources.get(column.name)) is None:
                 takes.append(("", _constant(wanted, column.type) if self.defaults else nothing))
                 continue
@@ -135,18 +137,10 @@ class _Compiler:
             takes.append((name, convert))
             alone.pop(name, None)
         width = len(takes)  # fields without a column are judged all the same
-        judged = ((n, convert) for n, (_, convert) in alone.items() if n in fields_of(newest))
+        judged = ((n, convert) for n, (_, convert) in alone.items() if n in today)
         takes += [(n, convert) for n, convert in judged if convert is not nothing]
         fields = [{"name": n, "type": t} for n, t in bare.items()]
         return fields, _taken(takes, width)
-
-    def _sources(self, own: Mapping[str, Any], newest: Any, want: Any) -> dict[str, str]:
-        """Of each column the writer's field: by its name in those days, then by an alias of today's."""
-        columns = columns_of(want) if _is(want, "struct") else ()
-        today = {self.names.get(column.id, column.name): column.name for column in columns}
-        by_name = {name: name for name in own if name not in today}
-        by_name |= {today[name]: name for name in own if name in today}
-        return {new: by_name[name] for new, name in read_from(by_name, fields_of(newest)).items()}
 
     def _array(self, node: Any, newest: Any, want: Any, hints: Sequence[Any]) -> tuple[Any, Convert]:
         if _is(want, "map"):

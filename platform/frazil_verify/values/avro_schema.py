@@ -101,19 +101,25 @@ def parts(node: Any) -> Mapping[str, Any]:
     return {name: each["type"] for name, each in fields_of(node).items()}
 
 
-def read_from(own: Collection[str], newest: Mapping[str, Any]) -> dict[str, str]:
-    """Which of a writer's fields each field of the newest schema is read from.
+def read_from(own: Collection[str], today: Mapping[str, str], newest: Mapping[str, Any]) -> dict[str, str]:
+    """Which of a writer's own fields each field of the newest schema is read from.
+
+    Args:
+        today: What these are called now, by their names in those days; a name here counts before an alias.
+        newest: The fields of the newest schema.
 
     Source: https://avro.apache.org/docs/1.12.0/specification/#aliases: as though the writer's field had the
     name of the one that lists it. Docs/types.md: where the writer has both names, each stays what it is.
     """
+    by_name = {name: name for name in own if name not in today}
+    by_name |= {today[name]: name for name in own if name in today}
     claims: dict[str, str] = {}
     for name, field in newest.items():
-        if former := [a for a in field.get("aliases", ()) if a in own and a not in claims]:
+        if former := [a for a in field.get("aliases", ()) if a in by_name and a not in claims]:
             claims[former[0]] = name
 
     def is_left(name: str, asked: tuple[str, ...] = ()) -> bool:
         new = claims.get(name, name)
-        return new != name and (new not in own or new in asked or is_left(new, (*asked, name)))
+        return new != name and (new not in by_name or new in asked or is_left(new, (*asked, name)))
 
-    return {claims[name] if is_left(name) else name: name for name in own}
+    return {claims[name] if is_left(name) else name: writer for name, writer in by_name.items()}

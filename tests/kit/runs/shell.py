@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -94,24 +94,25 @@ class Command:
     capture: Streams
 
     def __call__(self, *arguments: str, **environment: str) -> Output:
+        self.capture.readouterr()  # what the test itself said before
         with self.patch.context() as patch:
-            patch.setattr(sys, "argv", ["frazil", *arguments])
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            self.capture.readouterr()  # what the test itself said before
-            with pytest.raises(SystemExit) as ended:
-                run()
-        out, err = self.capture.readouterr()
-        return Output(int(ended.value.code or 0), out, err)
+            code = _run(patch, arguments, environment)
+        return Output(code, *self.capture.readouterr())
 
 
 def run_here(*arguments: str, **environment: str) -> Output:
     """The command in this process, where no test captures what it says."""
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["frazil", *arguments])
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        with pytest.raises(SystemExit) as ended:
-            run()
-    return Output(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+        code = _run(patch, arguments, environment)
+    return Output(code, out.getvalue(), err.getvalue())
+
+
+def _run(patch: pytest.MonkeyPatch, arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Runs the command in this process; its exit code."""
+    patch.setattr(sys, "argv", ["frazil", *arguments])
+    for name, value in environment.items():
+        patch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        run()
+    return int(ended.value.code or 0)

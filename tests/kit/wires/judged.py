@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from frazil.checks import verification
-from frazil_verify.findings import UnverifiableError
-from frazil_verify.request import Request
-from frazil_verify.verification import Verification
+from frazil_verify.__main__ import verified
 
 __all__ = ["judge_here", "judge_in_a_process"]
 
@@ -31,11 +27,6 @@ def judge_in_a_process(patch: pytest.MonkeyPatch) -> None:
 
 
 def _here(asked: Mapping[str, Any], table: str) -> Mapping[str, Any]:
-    request = Request.model_validate_json(json.dumps(asked))
-    try:
-        with tempfile.TemporaryDirectory(prefix="frazil-verify-") as folder:
-            report = Verification.of(request, Path(folder)).report()
-    except UnverifiableError as e:
-        return {"unverifiable": str(e)}
-    document: Mapping[str, Any] = json.loads(json.dumps(report.as_json(), default=str))
+    _, answer = verified(json.dumps(asked))
+    document: Mapping[str, Any] = json.loads(answer)
     return document

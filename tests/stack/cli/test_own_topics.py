@@ -45,9 +45,8 @@ TOPICS = [
 
 
 @pytest.fixture(scope="module")
-def topics(request: pytest.FixtureRequest) -> list[OwnTopic]:
+def topics(by_day: bool) -> list[OwnTopic]:
     """Those whose tables are looked at in this run."""
-    by_day = "not nightly" in request.config.option.markexpr
     return [topic for topic in OWN_TOPICS if topic.name in BY_DAY or not by_day]
 
 

@@ -19,9 +19,9 @@ def compared(rows_are_their_records: None) -> None:
 
 
 @pytest.fixture(autouse=True)
-def judged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def judged(by_day: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """By day the verifier is asked in this process; at night, and where a test says so, as users do."""
-    if "not nightly" in request.config.option.markexpr:
+    if by_day:
         judge_here(monkeypatch)
 
 

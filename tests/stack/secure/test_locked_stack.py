@@ -51,7 +51,7 @@ COUNT = 200
 
 
 @pytest.fixture(scope="module")
-def locked(stack_home: Home, request: pytest.FixtureRequest) -> Iterator[Own]:
+def locked(stack_home: Home, by_day: bool) -> Iterator[Own]:
     """A locked stack, in force as any other; it needs none beside it, and by day no Spark of upkeep's."""
     home = Home(stack_home.root.with_name(f"{stack_home.root.name}-locked-secret"))  # Spark hides that word
     stays = is_to_stay(home)
@@ -59,7 +59,6 @@ def locked(stack_home: Home, request: pytest.FixtureRequest) -> Iterator[Own]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FRAZIL_ALARMS__SLACK", planted("alarms.slack"))  # of whoever starts the stack
         patch.setenv("JAVA_TOOL_OPTIONS", f"{os.environ['JAVA_TOOL_OPTIONS']} {log_events(home)}")
-        by_day = "not nightly" in request.config.option.markexpr
         bring_up(home, locked=True, without=["spark-upkeep"] if by_day else [])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FRAZIL_HOME", str(home.root))

@@ -122,7 +122,9 @@ def _certificates(access: RegistrySettings) -> dict[str, Any]:
     files: dict[str, Any] = {name: str(value) for name, value in options.items() if value}
     # To read all the authorities of the world takes 25 ms of CPU, twice; without TLS none of them is asked,
     # and a redirection to an address with TLS is refused.
-    return files if access.ca or not access.url.startswith("http://") else {**files, "ssl.ca.location": False}
+    if not access.ca and access.url.startswith("http://"):
+        files["ssl.ca.location"] = False
+    return files
 
 
 def _bearer(access: RegistrySettings) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _renames(reader: dict[str, Any], writer: dict[str, Any]) -> dict[str, str]:
     own = {f["name"] for f in writer["fields"]}
     renames: dict[str, str] = {}
     for field in reader["fields"]:
-        former = (alias for alias in field.get("aliases", ()) if alias in own - renames.keys())
+        former = (alias for alias in field.get("aliases", ()) if alias in own and alias not in renames)
         if name := next(former, None):
             renames[name] = field["name"]
     while kept := [name for name, new in renames.items() if new in own and new not in renames]:
