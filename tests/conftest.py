@@ -167,6 +167,16 @@ def garbage_waits() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def without_components() -> Iterator[None]:
+    """Spares each test of a page Streamlit's look through all packages for components: half a second."""
+    from streamlit.components.v2 import manifest_scanner
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", list)
+        yield
+
+
+@pytest.fixture(scope="session")
 def by_day(pytestconfig: pytest.Config) -> bool:
     """Whether the tests of the night are left out."""
     return "not nightly" in pytestconfig.option.markexpr

@@ -74,7 +74,7 @@ SLOW = {"altair", "boto3", "confluent_kafka", "duckdb", "numpy", "pandas", "pyic
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_kept() -> None:
+def nothing_is_kept(without_components: None) -> None:
     """What pages of earlier tests have read, and keep for 15 seconds, is gone."""
     st.cache_data.clear()
     st.cache_resource.clear()

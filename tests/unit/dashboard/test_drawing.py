@@ -15,6 +15,8 @@ from frazil.errors import UsageError
 from frazil_dashboard.drawing import draw
 from frazil_dashboard.page import Chart
 
+pytestmark = pytest.mark.usefixtures("without_components")
+
 
 def drawn(chart: dict[str, Any], table: pa.Table) -> AppTest:
     def script(chart: object, table: object) -> None:  # its text runs by itself, without our imports
