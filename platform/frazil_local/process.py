@@ -62,21 +62,25 @@ class Running:
 
 
 class Progress:
-    """Whether a process makes progress: it writes to its log, or it uses the CPU for `step` seconds."""
+    """Whether a process makes progress: it writes to its log, or it uses the CPU for `step` seconds.
 
-    def __init__(self, running: Running, log: Path, step: float = _STEP) -> None:
-        self._running, self._log, self._step = running, log, step
+    It is looked at every `pause` seconds at most: a look goes through all processes of the machine.
+    """
+
+    def __init__(self, running: Running, log: Path, step: float = _STEP, pause: float = 0.0) -> None:
+        self._running, self._log, self._step, self._pause = running, log, step, pause
         self._seen = self._now()
-        self._at = time.monotonic()
+        self._at = self._looked = time.monotonic()
 
     @property
     def idle(self) -> float:
         """Seconds since progress was last seen."""
-        now = self._now()
-        if now != self._seen:
-            self._seen, self._at = now, time.monotonic()
-            return 0.0
-        return time.monotonic() - self._at
+        moment = time.monotonic()
+        if moment - self._looked >= self._pause:
+            self._looked = moment
+            if (now := self._now()) != self._seen:
+                self._seen, self._at = now, moment
+        return moment - self._at
 
     def _now(self) -> tuple[int, int]:
         written = self._log.stat().st_size if self._log.exists() else 0

@@ -193,7 +193,8 @@ class Stack:
 
     def _wait(self, server: Server, running: Running, report: Report) -> str:
         """Waits for a good answer as long as the process moves; says what is wrong if there is none."""
-        progress, began = Progress(running, self._log(server)), time.monotonic()
+        progress = Progress(running, self._log(server), pause=server.patience / 10)
+        began = time.monotonic()
         while problem := _problem(server):
             if running.process is None:
                 return "its process ended"

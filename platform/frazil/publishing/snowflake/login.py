@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -144,10 +145,12 @@ def _private_key_in(path: Path | None, passphrase: str | None) -> RSAPrivateKey 
         raise _unreadable("FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH", f"{path}: {e}") from None
 
 
+@lru_cache(maxsize=2)  # after a rotation, the key before it as well
 def _loaded(pem: bytes, passphrase: str | None) -> RSAPrivateKey | str:
     """A key as the connector takes it: RSA's as it is, others as base64 of DER.
 
-    To load an RSA key is to look whether its primes are some: 30 ms, which the connector would spend again.
+    To load an RSA key is to look whether its primes are some: 30 ms or more. A process does so once, not at
+    each connection, nor does the connector do it again.
     """
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import (
