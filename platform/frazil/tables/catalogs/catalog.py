@@ -24,6 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.tables.catalogs import client_properties
 from frazil.tables.catalogs.glue_limits import fit_request
+from frazil.tables.catalogs.kept_readers import keep_readers
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -78,6 +79,7 @@ def is_lost(error: Exception) -> bool:
 def open_catalog(settings: Settings) -> Catalog:
     """The catalog that owns the tables. Its clients repeat no request: `tables.commit` decides about that."""
     logging.getLogger("pyiceberg.catalog").addFilter(_is_news)
+    keep_readers()
     properties = client_properties.pyiceberg_properties(settings)
     with catalog_errors(settings):
         session = aws_session(settings.aws)
