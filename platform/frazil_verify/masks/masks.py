@@ -12,6 +12,7 @@ from frazil_verify.findings import UnverifiableError
 from frazil_verify.request import Mask
 from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column, columns_of
+from frazil_verify.values.plain.decimals import written
 
 Convert = Callable[[Any], Any]
 TypeAt = Callable[[Sequence[str]], str]
@@ -110,13 +111,7 @@ def _bytes_of(kind: str) -> Callable[[Any], bytes]:
     if not kind.startswith("decimal("):
         return lambda value: str(value).encode()
     scale = int(kind.removesuffix(")").partition(",")[2])
-    return lambda value: _decimal(value, scale).encode()
-
-
-def _decimal(unscaled: int, scale: int) -> str:
-    digits = str(abs(unscaled)).zfill(scale + 1)
-    text = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
-    return f"-{text}" if unscaled < 0 else text
+    return lambda value: written(value, scale).encode()
 
 
 def _struct(converts: Sequence[Convert | None]) -> Convert:

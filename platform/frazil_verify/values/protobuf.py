@@ -36,17 +36,16 @@ class ProtobufReader:
     """
 
     def __init__(self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], record_type: str) -> None:
-        self._pool, self._file = compiled(writer)
-        self._newest, self._wanted, self._type = newest, wanted, record_type
+        self._file = compiled(writer)[1]
+        self._writer, self._newest = writer, newest
+        self._wanted, self._type = wanted, record_type
         self._widest = widest(wanted)
         self._takes: dict[str, tuple[type[Message], Convert]] = {}
 
     def check(self) -> None:
         """Raises NotComparedError where a wanted field is made in a way that this verifier does not know."""
-        messages = self._file.message_types_by_name.values()
-        for message in messages if not self._type else [m for m in messages if m.full_name == self._type]:
-            with suppress(_NoFieldsError):
-                _message(message, self._wanted)
+        with suppress(_NoFieldsError):
+            _message(record_of(self._writer, self._type), self._wanted)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
         """The values of the wanted fields, in order; the message indexes stand before the payload.
@@ -98,6 +97,10 @@ class ProtobufReader:
             newest = _by_name(compiled(self._newest)[0], descriptor.full_name)
             _check_kept(descriptor, newest, set())
             return message_factory.GetMessageClass(newest), _message(newest, self._wanted)
+        except NotComparedError as e:
+            if descriptor.full_name == record_of(self._writer, self._type).full_name:
+                raise
+            raise BadRecordError(f"another message: {descriptor.full_name}, {e}") from e
 
 
 class _NoFieldsError(NotComparedError):
@@ -221,6 +224,8 @@ def _repeated(field: FieldDescriptor, want: Any) -> Convert:
         convert = _value(field, want["element"])
         return lambda m: tuple(convert(each) for each in getattr(m, name))
     entry = field.message_type
+    if want["type"] != "map" or entry is None:
+        raise NotComparedError(f"a repeated field as {want['type']}")
     key = _value(entry.fields_by_name["key"], want["key"])
     value = _value(entry.fields_by_name["value"], want["value"])
     if entry.GetOptions().map_entry:

@@ -81,6 +81,18 @@ def test_a_version_whose_messages_have_fields_lacks_what_a_later_one_adds() -> N
     assert ProtobufReader(older, newest, WANTED, "")(EMPTY) == ("a", (("",), None), None)
 
 
+@pytest.mark.parametrize("other", ["map<string, int32> p = 2;", "repeated string p = 2;"])
+def test_a_field_of_that_name_in_another_message_of_the_file_is_another_field(other: str) -> None:
+    schema = proto(f"message M {{ P p = 1; }} message P {{ string at = 1; }} message O {{ {other} }}")
+    reader = ProtobufReader(schema, schema, struct(p=struct(at="string")), "")
+
+    reader.check()
+
+    assert reader(b"\0" + b"\x0a\x03\x0a\x01a") == (("a",),)
+    with pytest.raises(BadRecordError, match="another message: O"):
+        reader(b"\2\4" + b"\x12\x00")
+
+
 def test_whole_numbers_that_a_spec_makes_texts_are_their_digits() -> None:
     numbers = proto("message M { int32 a = 1; int64 b = 2; uint64 c = 3; }")
     wanted = struct(a="string", b="string", c="string")

@@ -67,6 +67,9 @@ DAY = 86_400_000
         (decimal(4), "decimal(4, 2)", b"\4\x27\x10", 100, b"\4\x27\x11"),
         (decimal(2), "decimal(4, 2)", b"\4\x27\x0f", 9999, b"\4\x27\x10"),
         (decimal(2), "decimal(4, 2)", b"\2\xff", -1, b"\0"),
+        (decimal(2), "string", b"\4\x27\x0f", "99.99", b"\0"),
+        (decimal(2), "string", b"\2\xff", "-0.01", b"\0"),
+        (decimal(0), "string", b"\2\x0a", "10", b"\0"),
         (ENTRIES, MAP, b"\2\2\2a\2\0", (("a", 1),), b"\2\0\2\0"),
     ],
 )
@@ -130,6 +133,8 @@ TIME = {"type": "integer", "connect.type": "int32", "title": "org.apache.kafka.c
         (number_in_json(2), "decimal(4, 2)", "7", 700, '"7"'),
         (number_in_json(2, "string"), "decimal(4, 2)", '"BNI="', 1234, '""'),
         (number_in_json(None, "string"), "decimal(38, 18)", '"AQ=="', 1, "1"),
+        (number_in_json(2, "string"), "string", '"BNI="', "12.34", '""'),
+        (number_in_json(2, "string") | {"connect.type": "string"}, "string", '"BNI="', "BNI=", "1"),
         (TIME, "long", "86400000", 86_400_000_000, "86400001"),
         ({"type": "integer", "connect.type": "int8"}, "int", "-128", -128, "128"),
         ({"type": "integer", "connect.type": "int16"}, "int", "32767", 32767, "32768"),

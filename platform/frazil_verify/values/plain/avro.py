@@ -11,7 +11,7 @@ from typing import Any
 
 from frazil_verify.table.canonical import number
 from frazil_verify.values.bad import BadRecordError, NotComparedError
-from frazil_verify.values.plain.decimals import fitted
+from frazil_verify.values.plain.decimals import fitted, written
 from frazil_verify.values.plain.iso import zoned_moment
 
 Convert = Callable[[Any], Any]
@@ -73,15 +73,17 @@ def _converted(node: Any, kind: str, logical: str, want: Any) -> Convert:
 
 
 def _decimal(scale: int, want: str) -> Convert:
+    if want == "string":
+        return lambda value: written(_unscaled(value), scale)
     if not want.startswith("decimal("):
         raise NotComparedError(f"a decimal as {want}")
+    return lambda value: fitted(_unscaled(value), scale, want)
 
-    def convert(value: bytes) -> int:
-        if not value:
-            raise BadRecordError("a decimal without bytes")
-        return fitted(int.from_bytes(value, "big", signed=True), scale, want)
 
-    return convert
+def _unscaled(value: bytes) -> int:
+    if not value:
+        raise BadRecordError("a decimal without bytes")
+    return int.from_bytes(value, "big", signed=True)
 
 
 def _boolean(value: bytes) -> bool:

@@ -1,7 +1,8 @@
-"""Decimals as their digits without a point, in the size of their column."""
+"""Decimals as their digits: without a point, in the size of their column, or as text."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import lru_cache
 
 from frazil_verify.values.bad import BadRecordError
@@ -18,6 +19,13 @@ def fitted(unscaled: int, scale: int, want: str) -> int:
     if rest or abs(number) >= limit:
         raise BadRecordError("a decimal of more digits than its column")
     return number
+
+
+def written(unscaled: int, scale: int) -> str:
+    """A number of `scale` digits behind the point as text: `wide_decimals: text`, docs/formats.md."""
+    digits = f"{Decimal(abs(unscaled)):f}".zfill(scale + 1)  # int writes 4,300 at most
+    text = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
+    return f"-{text}" if unscaled < 0 else text
 
 
 @lru_cache(1024)

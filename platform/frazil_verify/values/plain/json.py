@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from frazil_verify.values.bad import BadRecordError, NotComparedError, bad
-from frazil_verify.values.plain.decimals import fitted
+from frazil_verify.values.plain.decimals import fitted, written
 from frazil_verify.values.plain.iso import zoned_moment
 
 Convert = Callable[[Any], Any]
@@ -46,8 +46,11 @@ def scalar(node: Mapping[str, Any], want: str) -> Convert:
 
 
 def _as_text(node: Mapping[str, Any]) -> Convert:
-    """A text as it is, or a whole number as text."""
+    """A text as it is, or a whole number or a decimal of too many digits as text."""
     types = kinds(node) - {"null"}
+    if types == {"string"} and (node.get("title"), node.get("connect.type")) == (_DECIMAL, "bytes"):
+        scale = _scale(node)
+        return lambda value: written(_unscaled(value), scale)
     if types == {"integer"}:
         return lambda value: str(_integer(value, 63))
     if types != {"string"}:
@@ -87,9 +90,13 @@ def _decimal(node: Mapping[str, Any], want: str) -> Convert:
         raise NotComparedError("a decimal that Connect did not write")
     if {"integer", "number"} & kinds(node):
         return lambda value: _exact(value, want)
+    scale = _scale(node)
+    return lambda value: fitted(_unscaled(value), scale, want)
+
+
+def _scale(node: Mapping[str, Any]) -> int:
     noted = _note(node, "scale")
-    scale = _SCALE if noted is None else int(noted)
-    return lambda value: fitted(int.from_bytes(_some(value), "big", signed=True), scale, want)
+    return _SCALE if noted is None else int(noted)
 
 
 def _exact(value: Any, want: str) -> int:
@@ -106,8 +113,9 @@ def _exact(value: Any, want: str) -> int:
     return fitted(unscaled * 10 ** max(power, 0), max(-power, 0), want)
 
 
-def _some(value: Any) -> bytes:
-    return _bytes(value) or bytes(bad("a decimal without bytes"))
+def _unscaled(value: Any) -> int:
+    """The digits of a decimal that Connect wrote as base64, without a point."""
+    return int.from_bytes(_bytes(value) or bad("a decimal without bytes"), "big", signed=True)
 
 
 def _time(value: Any) -> int:
