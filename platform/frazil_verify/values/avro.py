@@ -4,7 +4,8 @@ Sources: https://avro.apache.org/docs/1.12.0/specification/ and docs/types.md.
 
 fastavro reads a bare copy of the writer's schema. Logical types are gone from it, so that what was written
 comes out as it was. Each branch of a union is wrapped in a record of one field, which takes no bytes and
-tells which branch it is.
+tells which branch it is. Symbols are read as their numbers: below zero fastavro counts symbols, and branches,
+from the end.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from frazil_verify.values.plain.avro import Convert, itself, nothing, plain
 from frazil_verify.values.width import check_width, is_large, widest
 
 _NESTED = ("record", "error", "array", "map")
+_NO_BRANCHES, _NO_SIZE = 64, 2**31 - 1
+"""Behind its branches a union has so many that no bytes fill: those that one byte names from the end."""
 
 
 class AvroReader:
@@ -161,7 +164,7 @@ class _Compiler:
         if len(branches) <= 1:
             made = [self.compile(each, newest, want, hints) for each in branches]
             convert = made[0][1] if made else nothing
-            bare = ["null" if kind_of(each) == "null" else made[0][0] for each in node]
+            bare = ["null" if kind_of(each) == "null" else made[0][0] for each in node] + self._no_branches()
             stays = convert is itself or convert is nothing
             return bare, convert if stays else lambda v: None if v is None else convert(v)
         return self._branches(node, newest, want, iter(branch_names(branches, hints)))
@@ -186,6 +189,7 @@ class _Compiler:
                 {"type": "record", "name": self._name(), "fields": [{"name": f"b{at}", "type": made}]}
             )
             converts[f"b{at}"] = (-1 if place is None else place, convert)
+        bare += self._no_branches()
         if want is None:
             return bare, lambda v: None if v is None else _judged(v, converts)
         return bare, lambda v: None if v is None else _branch(v, converts, len(wanted))
@@ -195,9 +199,11 @@ class _Compiler:
             return {"type": "fixed", "name": self._name(), "size": 1}
         if kind == "fixed":
             return {"type": "fixed", "name": self._name(), "size": node["size"]}
-        if kind == "enum":
-            return {"type": "enum", "name": self._name(), "symbols": node["symbols"]}
-        return kind
+        return "int" if kind == "enum" else kind
+
+    def _no_branches(self) -> list[Any]:
+        name = self._name()
+        return [{"type": "fixed", "name": name, "size": _NO_SIZE}, *[name] * (_NO_BRANCHES - 1)]
 
     def _name(self) -> str:
         return f"n{next(self._numbers)}"
@@ -228,12 +234,15 @@ def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
     tree = written[0] if isinstance(written, list) else written
     if kind_of(tree) in (*_NESTED, "bytes", "fixed"):
         raise NotComparedError("a default of more than one part")
-    value = plain(tree, kind_of(tree), kind)(_as_read(kind_of(tree), default))
+    value = plain(tree, kind_of(tree), kind)(_as_read(tree, default))
     return lambda _: value
 
 
-def _as_read(kind: str, default: Any) -> Any:
+def _as_read(node: Any, default: Any) -> Any:
     """A default as fastavro reads values of its type here."""
+    kind = kind_of(node)
+    if kind == "enum":
+        return node["symbols"].index(default)
     if kind == "boolean":
         return b"\1" if default else b"\0"
     return float(default) if kind in ("float", "double") else default

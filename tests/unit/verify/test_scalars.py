@@ -49,6 +49,8 @@ PAIR = {
 }  # fmt: skip
 ENTRIES = {"type": "array", "items": PAIR, "logicalType": "map"}
 MAP = {"type": "map", "key": "string", "value": "int"}
+COLOUR = {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}
+BRANCHES = struct([Column(n, name, name, required=False) for n, name in enumerate(("int", "string"))])
 DAY = 86_400_000
 
 
@@ -70,6 +72,11 @@ DAY = 86_400_000
         (decimal(2), "string", b"\4\x27\x0f", "99.99", b"\0"),
         (decimal(2), "string", b"\2\xff", "-0.01", b"\0"),
         (decimal(0), "string", b"\2\x0a", "10", b"\0"),
+        (["null", "int"], "int", b"\2\6", 3, b"\1\6"),
+        (["null", "int"], "int", b"\0", None, b"\3"),
+        (["null", "int", "string"], BRANCHES, b"\2\6", (3, None), b"\3\6"),
+        (COLOUR, "string", b"\2", "BLUE", b"\1"),
+        (COLOUR, "string", b"\0", "RED", b"\4"),
         (ENTRIES, MAP, b"\2\2\2a\2\0", (("a", 1),), b"\2\0\2\0"),
     ],
 )

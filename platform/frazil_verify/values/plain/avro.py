@@ -6,7 +6,8 @@ Source: docs/types.md, "What a value may be". fastavro takes some of these on tr
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from frazil_verify.table.canonical import number
@@ -33,7 +34,7 @@ def plain(node: Any, kind: str, want: Any) -> Convert:
         MisfitError: No value of the one type is one of the other.
     """
     logical = str(node.get("logicalType")) if isinstance(node, dict) else ""
-    judged = _judged(kind, logical)
+    judged = partial(_symbol, node["symbols"]) if kind == "enum" else _judged(kind, logical)
     if want is None or kind == "null":
         return nothing if judged is None else lambda value: nothing(judged(value))
     convert = _converted(node, kind, logical, want)
@@ -84,6 +85,12 @@ def _unscaled(value: bytes) -> int:
     if not value:
         raise BadRecordError("a decimal without bytes")
     return int.from_bytes(value, "big", signed=True)
+
+
+def _symbol(symbols: Sequence[str], number: int) -> str:
+    if not 0 <= number < len(symbols):
+        raise BadRecordError("no symbol of its enum")
+    return symbols[number]
 
 
 def _boolean(value: bytes) -> bool:
