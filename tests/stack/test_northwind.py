@@ -63,6 +63,8 @@ MADE = {
     "JOIN categories USING (category_id) GROUP BY 1, 2",
 }
 """The tables that are made of those, as PostgreSQL makes them."""
+EACH_ROW = {table: count for table, count in COUNTS.items() if count}
+"""Records that Debezium sends of a database that nobody has changed, by table."""
 PARTS = ("kafka", "postgres", "connect")
 ONLY = [word for part in PARTS for word in ("--only", part)]
 
@@ -95,7 +97,7 @@ def sent(own: Own) -> dict[str, int]:
 def test_the_parts_come_up_and_send_the_rows_that_are_there(own: Own) -> None:
     assert {part: own.parts[part].state for part in PARTS} == dict.fromkeys(PARTS, "up")
 
-    wait_for(lambda: sent(own) == {table: count for table, count in COUNTS.items() if count})
+    wait_for(lambda: sent(own) == EACH_ROW)
 
 
 def test_nobody_gets_in_without_the_password_and_nobody_reads_it(own: Own) -> None:
@@ -118,7 +120,7 @@ def test_nobody_gets_in_without_the_password_and_nobody_reads_it(own: Own) -> No
 @pytest.mark.nightly
 def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
     ports = recall(own.home.ports)
-    before = sent(own)["shippers"]
+    wait_for(lambda: sent(own) == EACH_ROW)
     kill([psutil.Process(own.pids["connect"])])
     with open_database(own.home, ports, DATABASE) as connection:
         connection.execute("UPDATE shippers SET phone = '1' WHERE shipper_id = 1")
@@ -131,7 +133,7 @@ def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
     own.up(*ONLY)
 
     assert connector_states(own.home, ports, DATABASE) == ["RUNNING", "RUNNING"]
-    wait_for(lambda: sent(own)["shippers"] > before)
+    wait_for(lambda: sent(own)["shippers"] > EACH_ROW["shippers"])
 
 
 @pytest.mark.nightly
