@@ -19,7 +19,7 @@ import pytest
 
 from frazil_local.home import Home
 from frazil_local.parts import known_stack, prepared_stack
-from frazil_local.ports import DEFAULTS, is_taken
+from frazil_local.ports import DEFAULTS, is_taken, recall
 
 __all__ = ["all_parts_alike", "bring_down", "bring_up", "free_offset", "is_to_stay", "shared_home"]
 
@@ -63,11 +63,16 @@ def bring_up(home: Home, *, locked: bool | None = None, without: Collection[str]
     home.make()
     with (home.root / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        offset = None if home.ports.exists() else free_offset()
+        offset = None if home.ports.exists() and _is_its_own(home) else free_offset()
         with all_parts_alike():
             stack = prepared_stack(home, {}, offset, locked)
             needed = [part.name for part in stack.status() if part.name not in without] if without else ()
             stack.up(lambda *_: None, needed)
+
+
+def _is_its_own(home: Home) -> bool:
+    """Whether the ports of a home's last start are its own: its stack runs, or nothing listens there."""
+    return known_stack(home).is_running() or not any(map(is_taken, recall(home.ports).values()))
 
 
 def bring_down(home: Home) -> None:
