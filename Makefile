@@ -161,8 +161,9 @@ clean: ## Delete the environment and the tools' caches; a stack's data stays.
 
 # uv comes from the lock like everything else, by pip; then it installs the rest within seconds. What is ours is imported
 # here once, and so compiled with all that it needs of others, a fifth of what is installed: else all workers of a first
-# run do so at the same time, 12 s of CPU each. The dashboard's modules are for Streamlit to import: it prints warnings where others do.
-WARM = from pkgutil import walk_packages; [__import__(m.name) for m in walk_packages(["platform"]) if not ("dashboard" in m.name or "__main__" in m.name)]
+# run do so at the same time, 12 s of CPU each. The dashboard is left out: Streamlit warns of itself outside its server.
+WARM = from pkgutil import walk_packages; \
+  [__import__(m.name) for m in walk_packages(["platform"]) if not ("dashboard" in m.name or "__main__" in m.name)]
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
