@@ -160,10 +160,13 @@ clean: ## Delete the environment and the tools' caches; a stack's data stays.
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv comes from the lock like everything else, by pip; then it installs the rest within seconds. What is ours is imported
-# here once, and so compiled with all that it needs of others, a fifth of what is installed: else all workers of a first
-# run do so at the same time, 12 s of CPU each. The dashboard is left out: Streamlit warns of itself outside its server.
-WARM = from pkgutil import walk_packages; \
+# here once, and so compiled with all that it needs of others, as is what it imports late, and what tests do: a third of
+# what is installed. Else all workers of a first run compile it at the same time, 25 s of CPU each. The dashboard is left
+# out: Streamlit warns of itself outside its server.
+OURS = from pkgutil import walk_packages; \
   [__import__(m.name) for m in walk_packages(["platform"]) if not ("dashboard" in m.name or "__main__" in m.name)]
+OTHERS = import _pytest.junitxml, _pytest.pytester, alembic.command, dagster_graphql.cli, dagster_snowflake, \
+  dagster_webserver.app, hypothesis, streamlit.testing.v1
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
@@ -171,7 +174,7 @@ $(READY): requirements.lock pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --require-hashes -r $(VENV)/uv.lock
 	$(UV) pip sync --python $(VENV)/bin/python --require-hashes requirements.lock
 	$(UV) pip install --python $(VENV)/bin/python --no-deps --no-build-isolation --editable .
-	-$(VENV)/bin/python -c '$(WARM)'
+	-$(VENV)/bin/python -c '$(OURS)' & $(VENV)/bin/python -c '$(OTHERS)'; wait
 	$(VENV)/bin/python -m compileall -q assets resources sensors tests/kit
 	touch $@
 
