@@ -174,7 +174,7 @@ $(READY): requirements.lock pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --require-hashes -r $(VENV)/uv.lock
 	$(UV) pip sync --python $(VENV)/bin/python --require-hashes requirements.lock
 	$(UV) pip install --python $(VENV)/bin/python --no-deps --no-build-isolation --editable .
-	-$(VENV)/bin/python -c '$(OURS)' & $(VENV)/bin/python -c '$(OTHERS)'; wait
+	$(VENV)/bin/python -c '$(OURS)' & $(VENV)/bin/python -c '$(OTHERS)'; wait
 	$(VENV)/bin/python -m compileall -q assets resources sensors tests/kit
 	touch $@
 
