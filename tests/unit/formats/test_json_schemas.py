@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats import protocol
-from frazil.formats.json.schemas import references
 from frazil.formats.json.schemas.versions import json_columns, readable
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import WriterSchema
@@ -201,13 +199,8 @@ def doubling(levels: int, twice: Callable[[Any], Any]) -> dict[str, Any]:
         pytest.param(lambda each: {"oneOf": [each, each]}, id="oneOf"),
     ],
 )
-def test_a_schema_that_would_grow_without_bound_is_refused(
-    monkeypatch: pytest.MonkeyPatch, twice: Callable[[Any], Any]
-) -> None:
-    monkeypatch.setattr(protocol, "MAX_FIELDS", 1_000)
-    monkeypatch.setattr(references, "_MOST_FOLLOWED", 3_000)
-
-    with pytest.raises(SchemaRefusedError, match=r"more than [13]000"):
+def test_a_schema_that_would_grow_without_bound_is_refused(twice: Callable[[Any], Any]) -> None:
+    with pytest.raises(SchemaRefusedError, match=r"more than [26]0000"):
         mapped(doubling(25, twice))
 
 
