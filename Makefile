@@ -165,8 +165,8 @@ clean: ## Delete the environment and the tools' caches; a stack's data stays.
 # out: Streamlit warns of itself outside its server.
 OURS = from pkgutil import walk_packages; \
   [__import__(m.name) for m in walk_packages(["platform"]) if not ("dashboard" in m.name or "__main__" in m.name)]
-OTHERS = import _pytest.junitxml, _pytest.pytester, alembic.command, dagster_graphql.cli, dagster_snowflake, \
-  dagster_webserver.app, hypothesis, streamlit.testing.v1
+OTHERS = import alembic.command, dagster_graphql.cli, dagster_snowflake, dagster_webserver.app, hypothesis, pytest, \
+  streamlit.testing.v1
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)

@@ -28,7 +28,7 @@ from frazil_verify.table.names import Names
 from frazil_verify.values.avro_schema import as_record, branch_names, fields_of, kind_of, parsed, read_from
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.debezium import with_logical_types
-from frazil_verify.values.plain.avro import Convert, itself, nothing, plain
+from frazil_verify.values.plain.avro import Convert, as_read, itself, nothing, plain
 from frazil_verify.values.width import check_width, is_large, widest
 
 _NESTED = ("record", "error", "array", "map")
@@ -234,18 +234,8 @@ def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
     tree = written[0] if isinstance(written, list) else written
     if kind_of(tree) in (*_NESTED, "bytes", "fixed"):
         raise NotComparedError("a default of more than one part")
-    value = plain(tree, kind_of(tree), kind)(_as_read(tree, default))
+    value = plain(tree, kind_of(tree), kind)(as_read(tree, kind_of(tree), default))
     return lambda _: value
-
-
-def _as_read(node: Any, default: Any) -> Any:
-    """A default as fastavro reads values of its type here."""
-    kind = kind_of(node)
-    if kind == "enum":
-        return node["symbols"].index(default)
-    if kind == "boolean":
-        return b"\1" if default else b"\0"
-    return float(default) if kind in ("float", "double") else default
 
 
 def _check_parts(kind: str, want: Any) -> None:

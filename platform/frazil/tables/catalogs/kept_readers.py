@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from frazil.tables.catalogs.pyiceberg import replace_functions
+
 if TYPE_CHECKING:
     from pyiceberg.avro.file import AvroFileHeader
     from pyiceberg.avro.reader import Reader
@@ -28,10 +30,8 @@ def keep_readers() -> None:
     """Lets PyIceberg make its reader of a schema once in this process."""
     from pyiceberg.avro import file
 
-    ours = {(file.AvroFileHeader, "get_schema"): _schema, (file, "resolve_reader"): _reader}
-    for (owner, name), function in ours.items():
-        assert hasattr(owner, name), name
-        setattr(owner, name, function)
+    replace_functions(file.AvroFileHeader, {"get_schema": _schema})
+    replace_functions(file, {"resolve_reader": _reader})
 
 
 def _schema(header: AvroFileHeader) -> Schema:

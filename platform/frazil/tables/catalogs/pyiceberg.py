@@ -49,6 +49,11 @@ def take_far_moments() -> None:
         "micros_to_years": lambda micros: months_of(micros // day) // 12,
         "micros_to_hours": hours_of,
     }
+    replace_functions(theirs, ours)
+
+
+def replace_functions(theirs: Any, ours: Mapping[str, Callable[..., Any]]) -> None:
+    """Puts functions in the place of those of a module or class of PyIceberg; one that is gone fails here."""
     for name, function in ours.items():
         assert hasattr(theirs, name), name
         setattr(theirs, name, function)

@@ -12,7 +12,7 @@ from typing import Any
 
 from frazil_verify.table.canonical import number
 from frazil_verify.values.bad import BadRecordError, NotComparedError
-from frazil_verify.values.plain.decimals import fitted, written
+from frazil_verify.values.plain.decimals import fitted, unscaled, written
 from frazil_verify.values.plain.iso import zoned_moment
 
 Convert = Callable[[Any], Any]
@@ -41,6 +41,15 @@ def plain(node: Any, kind: str, want: Any) -> Convert:
     if judged is None or convert is itself:
         return judged or convert
     return lambda value: convert(judged(value))
+
+
+def as_read(node: Any, kind: str, default: Any) -> Any:
+    """A default as fastavro reads values of its type here."""
+    if kind == "enum":
+        return node["symbols"].index(default)
+    if kind == "boolean":
+        return b"\1" if default else b"\0"
+    return float(default) if kind in ("float", "double") else default
 
 
 def _judged(kind: str, logical: str) -> Convert | None:
@@ -75,16 +84,10 @@ def _converted(node: Any, kind: str, logical: str, want: Any) -> Convert:
 
 def _decimal(scale: int, want: str) -> Convert:
     if want == "string":
-        return lambda value: written(_unscaled(value), scale)
+        return lambda value: written(unscaled(value), scale)
     if not want.startswith("decimal("):
         raise NotComparedError(f"a decimal as {want}")
-    return lambda value: fitted(_unscaled(value), scale, want)
-
-
-def _unscaled(value: bytes) -> int:
-    if not value:
-        raise BadRecordError("a decimal without bytes")
-    return int.from_bytes(value, "big", signed=True)
+    return lambda value: fitted(unscaled(value), scale, want)
 
 
 def _symbol(symbols: Sequence[str], number: int) -> str:

@@ -5,27 +5,32 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import lru_cache
 
-from frazil_verify.values.bad import BadRecordError
+from frazil_verify.values.bad import BadRecordError, bad
 
 
-def fitted(unscaled: int, scale: int, want: str) -> int:
+def unscaled(raw: bytes) -> int:
+    """A number without its point, of the bytes that Java's BigInteger has; raises BadRecordError for none."""
+    return int.from_bytes(raw or bad("a decimal without bytes"), "big", signed=True)
+
+
+def fitted(number: int, scale: int, want: str) -> int:
     """A number of `scale` digits behind the point, without one, as the column has it.
 
     Raises:
         BadRecordError: It has more digits than the column, before the point or behind it.
     """
     more, fewer, limit = _factors(scale, want)
-    number, rest = divmod(unscaled * more, fewer)
-    if rest or abs(number) >= limit:
+    whole, rest = divmod(number * more, fewer)
+    if rest or abs(whole) >= limit:
         raise BadRecordError("a decimal of more digits than its column")
-    return number
+    return whole
 
 
-def written(unscaled: int, scale: int) -> str:
+def written(number: int, scale: int) -> str:
     """A number of `scale` digits behind the point as text: `wide_decimals: text`, docs/formats.md."""
-    digits = f"{Decimal(abs(unscaled)):f}".zfill(scale + 1)  # int writes 4,300 at most
+    digits = f"{Decimal(abs(number)):f}".zfill(scale + 1)  # int writes 4,300 at most
     text = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
-    return f"-{text}" if unscaled < 0 else text
+    return f"-{text}" if number < 0 else text
 
 
 @lru_cache(1024)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from frazil_verify.values.bad import BadRecordError, NotComparedError, bad
-from frazil_verify.values.plain.decimals import fitted, written
+from frazil_verify.values.plain.decimals import fitted, unscaled, written
 from frazil_verify.values.plain.iso import zoned_moment
 
 Convert = Callable[[Any], Any]
@@ -50,7 +50,7 @@ def _as_text(node: Mapping[str, Any]) -> Convert:
     types = kinds(node) - {"null"}
     if types == {"string"} and (node.get("title"), node.get("connect.type")) == (_DECIMAL, "bytes"):
         scale = _scale(node)
-        return lambda value: written(_unscaled(value), scale)
+        return lambda value: written(unscaled(_bytes(value)), scale)
     if types == {"integer"}:
         return lambda value: str(_integer(value, 63))
     if types != {"string"}:
@@ -91,7 +91,7 @@ def _decimal(node: Mapping[str, Any], want: str) -> Convert:
     if {"integer", "number"} & kinds(node):
         return lambda value: _exact(value, want)
     scale = _scale(node)
-    return lambda value: fitted(_unscaled(value), scale, want)
+    return lambda value: fitted(unscaled(_bytes(value)), scale, want)
 
 
 def _scale(node: Mapping[str, Any]) -> int:
@@ -109,13 +109,8 @@ def _exact(value: Any, want: str) -> int:
         return 0
     if abs(power) > _FARTHEST:
         bad("a decimal of more digits than any column")
-    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
-    return fitted(unscaled * 10 ** max(power, 0), max(-power, 0), want)
-
-
-def _unscaled(value: Any) -> int:
-    """The digits of a decimal that Connect wrote as base64, without a point."""
-    return int.from_bytes(_bytes(value) or bad("a decimal without bytes"), "big", signed=True)
+    whole = int("".join(map(str, digits))) * (-1 if sign else 1)
+    return fitted(whole * 10 ** max(power, 0), max(-power, 0), want)
 
 
 def _time(value: Any) -> int:
